@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DEFAULT_NETWORK_SETTINGS, type NetworkView, openNetworks } from '../src/engines/index.ts'
+import { DEFAULT_NETWORK_SETTINGS, type NetworkNamespace, openNetworks } from '../src/engines/index.ts'
 import { type Bench, Skipped } from './bench.ts'
 import { startEdgeBefore } from './edge.ts'
 import { inTurns, TURNS } from './rounds.ts'
@@ -47,7 +47,7 @@ export const edgePeer: Bench = {
 }
 
 /** An app in the view, and an edge before it. */
-async function startIn(view: NetworkView, folder: string) {
+async function startIn(view: NetworkNamespace, folder: string) {
   await mkdir(folder)
   const program = fileURLToPath(new URL('./edge-origin.ts', import.meta.url))
   const origin = [process.execPath, program, String(PAGE_BYTES), '0.0.0.0', String(PORT), 'no-store']

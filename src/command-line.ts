@@ -144,7 +144,7 @@ const commands: readonly RunnableCommand[] = [
         let opened: ReturnType<typeof openDatabase> | undefined
         const ground = () => (opened ??= openDatabase(config.dataDir))
         try {
-          return await command.run({ positionals, options, ground, folder: dataFolder(config), print })
+          return await command.run({ positionals, options, services: ground, folder: dataFolder(config), print })
         } finally {
           await (await opened)?.sql.close()
         }

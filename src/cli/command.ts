@@ -1,4 +1,4 @@
-/** A command of the client: it speaks to a Headland over HTTP, as whoever typed it. */
+/** A command of the client: it calls the HTTP API of a Headland with the log-in of the user who runs it. */
 import type { CommandForm, OptionValues } from '../contract/index.ts'
 import type { ProxyVariables } from './connection/proxy.ts'
 import type { Terminal } from './output/terminal.ts'
@@ -10,15 +10,15 @@ export type ClientEnvironment = {
   url: string | undefined
   apiUser: string | undefined
   apiPassword: string | undefined
-  /** Where programs of this person keep what they remember: `~/.config`. */
+  /** The folder for configuration: `~/.config`. */
   configFolder: string
-  /** Where they keep what can be had again: `~/.cache`. */
+  /** The folder for caches: `~/.cache`. */
   cacheFolder: string
   homeFolder: string
   isCi: boolean
-  /** What a CI says about the commit that it works on. */
+  /** The commit that a CI builds, from its variables. */
   ciCommit: CiCommit | undefined
-  /** Whether windows can be opened. */
+  /** Whether a browser window can be opened. */
   hasScreen: boolean
   proxies: ProxyVariables
 }
@@ -26,27 +26,27 @@ export type ClientEnvironment = {
 export type ClientCall = {
   positionals: string[]
   options: OptionValues
-  /** The folder in which the command was typed. */
+  /** The current folder of the shell. */
   folder: string
   environment: ClientEnvironment
   terminal: Terminal
-  /** How long a call may take, where nobody waits for as long as usual. */
+  /** How long a call may take, where that is shorter than usual. */
   answerMs?: number
 }
 
 export type ClientCommand = CommandForm & {
-  /** 0 unless it says otherwise. */
+  /** Returns the exit code; undefined is 0. */
   run(call: ClientCall): Promise<number | undefined>
 }
 
-/** What a service knows names of, or ids, that can be completed. */
+/** The resources whose names or ids a shell can complete. */
 export const NAME_KINDS = ['accounts', 'apps', 'environments', 'builds', 'deployments'] as const
 export type NameKind = (typeof NAME_KINDS)[number]
 
-/** A word that a shell can put into the line, and what it shows beside it. */
+/** A word that a shell can complete, and the description that it shows beside it. */
 export type Completion = { word: string; about?: string }
 
-/** Taken by every command that speaks to a service. */
+/** Taken by every command that calls a service. */
 export const SERVICE_OPTIONS = {
   url: { type: 'string', describe: 'The service; else HEADLAND_URL, .headland.json, or the last log-in.' },
   json: { type: 'boolean', describe: 'Print JSON.' },

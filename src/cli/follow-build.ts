@@ -1,10 +1,11 @@
 /**
- * Follows a build to its end. The log is told as it is written; whether it is over, and how, is what the operation says.
- * Whoever leaves before that leaves the build at work, unless they say otherwise.
+ * Follows a build to its end. The log is printed as it is written; the operation says whether the build is over, and how it
+ * ended. A user who stops following does not cancel the build, unless they ask for it.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, names, type resources } from '../contract/index.ts'
-import { CallFailed, helpAt, type Service } from './connection/service.ts'
+import { CallFailed, helpAt } from './connection/failures.ts'
+import type { Service } from './connection/service.ts'
 import type { Interrupts } from './interrupts.ts'
 import { finish } from './operation.ts'
 import { followLog, type LogLine, readLog } from './output/log-lines.ts'
@@ -19,15 +20,15 @@ type Followed = {
   report: Report
   terminal: Terminal
   interrupts: Interrupts
-  /** Where nobody can be asked, whether the build ends with the command. */
+  /** Without a terminal: whether an interrupt of the command cancels the build. */
   cancelsWhenLeft: boolean
 }
 
-/** For lines that are still on their way when the operation is over. */
+/** How long to wait for the last lines of the log when the operation is over. */
 const TAIL_MS = 10_000
 const CANCEL_MS = 5000
 
-/** The exit code. */
+/** Returns the exit code. */
 export async function followBuild(followed: Followed): Promise<number> {
   const { service, operation, report, terminal, interrupts } = followed
   const build = resource(operation.metadata.build)
@@ -51,9 +52,9 @@ export async function followBuild(followed: Followed): Promise<number> {
     await cancel(service, build).catch((error) => report.note(`It was not cancelled: ${error.message}`))
   }
 
-  async function tellLines() {
+  async function printLines() {
     for await (const line of followLog(service, api`/v1/${build}/log`, { signal, onConnection: report.connection })) {
-      // Nobody can answer a question that scrolls away.
+      // While a question is open, lines would scroll it away.
       await answered
       report.line(line)
     }
@@ -61,8 +62,8 @@ export async function followBuild(followed: Followed): Promise<number> {
 
   if (terminal.isInteractive) interrupts.onceInstead(onPress)
   const isOfBuild = !operation.metadata.build.endsWith(`/${names.NO_BUILD}`)
-  const lines = (isOfBuild ? tellLines() : Promise.resolve()).catch((error) => {
-    // A log that cannot be read is no reason to end: the operation tells how the build ended.
+  const lines = (isOfBuild ? printLines() : Promise.resolve()).catch((error) => {
+    // A log that cannot be read is no reason to stop: the operation says how the build ended.
     if (!signal.aborted) report.note(`The log cannot be read: ${error.message}`)
   })
   const tail = async () => {
@@ -70,10 +71,10 @@ export async function followBuild(followed: Followed): Promise<number> {
     await answered
   }
   try {
-    const standing = (now: resources.Operation) => (isAsking ? undefined : report.state(now))
-    const done = await finish(service, operation, standing, signal)
+    const onPhase = (now: resources.Operation) => (isAsking ? undefined : report.state(now))
+    const done = await finish(service, operation, onPhase, signal)
     await tail()
-    return await tellEnd(service, build, report, done)
+    return await reportSuccess(service, build, report, done)
   } catch (error) {
     if (interrupts.signal.aborted) return await leave(followed)
     await tail()
@@ -82,7 +83,7 @@ export async function followBuild(followed: Followed): Promise<number> {
       report.held(ended, ended.held, error.message)
       return EXIT.caller
     }
-    if (ended?.failure) return await tellFailure(service, ended, ended.failure, report)
+    if (ended?.failure) return await reportFailure(service, ended, ended.failure, report)
     if (ended?.state !== 'CANCELLED' || !(error instanceof CallFailed)) throw error
     report.cancelled(ended, error.reason, error.message)
     return EXIT.caller
@@ -105,7 +106,7 @@ async function leave({ service, operation, report, terminal, cancelsWhenLeft }: 
 const cancel = (service: Service, build: Path) =>
   service.call(api`/v1/${build}:cancel`, { method: 'POST', signal: AbortSignal.timeout(CANCEL_MS) })
 
-async function tellEnd(service: Service, build: Path, report: Report, operation: resources.Operation) {
+async function reportSuccess(service: Service, build: Path, report: Report, operation: resources.Operation) {
   const { url } = operation.response as resources.Environment
   const { deployment } = operation.metadata
   report.succeeded({ url, deployment, build: await service.call<resources.Build>(api`/v1/${build}`) })
@@ -115,8 +116,8 @@ async function tellEnd(service: Service, build: Path, report: Report, operation:
 /** Lines before and after the one that shows the failure. */
 const AROUND = 3
 
-/** Tells of a build that did not go well; the exit code says whose fault it is. */
-export async function tellFailure(
+/** Reports a failed build; the exit code says whose fault it is. */
+export async function reportFailure(
   service: Service,
   build: resources.Build,
   failure: Failed['failure'],

@@ -1,6 +1,6 @@
 /**
- * Ctrl-C, and the signals by which machines say the same. Whatever is under way hears of them by an `AbortSignal`, and so
- * can clean up after itself; for a while somebody may answer Ctrl-C in another way.
+ * Ctrl-C, SIGTERM and SIGHUP abort an `AbortSignal`, so that the work under way can clean up after itself. A caller can handle
+ * the next Ctrl-C in another way.
  */
 import { Interrupted } from './output/terminal.ts'
 
@@ -8,12 +8,12 @@ export type Interrupts = {
   /** Aborted when the command is to end. */
   signal: AbortSignal
   leave(): void
-  /** What the next Ctrl-C does instead; the one after it ends the command again. */
-  onceInstead(answer: (() => void) | undefined): void
+  /** What the next Ctrl-C does instead; the one after it ends the command. */
+  onceInstead(handler: (() => void) | undefined): void
   close(): void
 }
 
-/** A key that is pressed once may come twice: to every process of a terminal, and handed on by one to the next. */
+/** One Ctrl-C may arrive twice: the terminal sends it to every process, and a parent process may pass it on. */
 const ONE_PRESS_MS = 300
 
 export function listenForInterrupts(): Interrupts {
@@ -28,9 +28,9 @@ export function listenForInterrupts(): Interrupts {
     const isSamePress = performance.now() - lastMs < ONE_PRESS_MS
     lastMs = performance.now()
     if (isSamePress) return
-    const answer = instead
+    const handler = instead
     instead = undefined
-    if (answer) answer()
+    if (handler) handler()
     else leave()
   }
   process.on('SIGINT', onPress)
@@ -39,8 +39,8 @@ export function listenForInterrupts(): Interrupts {
   return {
     signal: leaving.signal,
     leave,
-    onceInstead(answer) {
-      instead = answer
+    onceInstead(handler) {
+      instead = handler
     },
     close() {
       process.off('SIGINT', onPress)

@@ -4,7 +4,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { EXIT, operationError, Problem, type resources } from '../contract/index.ts'
-import { CallFailed, createService } from './connection/service.ts'
+import { CallFailed } from './connection/failures.ts'
+import { createService } from './connection/service.ts'
 import { failureIn, finish } from './operation.ts'
 
 const asked = { name: 'accounts/a/apps/b/environments/c/operations/d', done: false } as resources.Operation
@@ -50,7 +51,7 @@ test('what is done is not asked about again', async (t) => {
   assert.deepEqual(calls, [])
 })
 
-test('every answer in between is told, so that a phase can be shown', async (t) => {
+test('every state in between is passed on, so that a phase can be shown', async (t) => {
   const phase = (name: string) => ({ metadata: { phase: name } }) as Partial<resources.Operation>
   const { service } = await serviceOf(t, [answers(phase('BUILDING')), answers({ done: true })])
   const seen: unknown[] = []
@@ -63,7 +64,7 @@ test('an answer that speaks of the operation ends the wait: it is gone, or not o
   await assert.rejects(finish(service, asked), (error: CallFailed) => error.exitCode === EXIT.caller)
 })
 
-test('whoever waits can stop waiting', async (t) => {
+test('waiting ends when its signal is aborted', async (t) => {
   const stop = new AbortController()
   const { service } = await serviceOf(t, [() => stop.abort()])
   await assert.rejects(finish(service, asked, undefined, stop.signal), { name: 'AbortError' })
@@ -78,7 +79,7 @@ test('a failed operation is thrown with its reason, and the exit code says whose
   })
 })
 
-test('a reason that is newer than this client is still somebody’s fault', () => {
+test('a reason that is newer than this client still says by its code whose fault it is', () => {
   const failed = (code: number) => failureIn({ error: { code, message: 'x', details: [{ reason: 'NEW_ONE' }] } })
   assert.deepEqual([failed(13).exitCode, failed(14).exitCode], [EXIT.service, EXIT.service])
   assert.deepEqual([failed(9).exitCode, failed(9).reason], [EXIT.caller, 'NEW_ONE'])

@@ -1,25 +1,26 @@
 /**
- * Waits until an operation is over. What the service acknowledged it works on until it is done, so a connection that
- * drops and a service that starts anew in between are waited for, and nothing is asked for twice.
+ * Waits until an operation is over. The service completes every operation that it acknowledged, so the client survives lost
+ * connections and restarts of the service by waiting again, and starts nothing twice.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, type resources, STATUS_CODES } from '../contract/index.ts'
-import { CallFailed, problemOf, type Service } from './connection/service.ts'
+import { CallFailed, noAnswer, problemOf } from './connection/failures.ts'
+import type { Service } from './connection/service.ts'
 import type { Terminal } from './output/terminal.ts'
 import { api, type Path, resource } from './project/path.ts'
 
 /** Shorter than what proxies allow a reply to take: nginx and AWS 60 s, some 30 s. */
 const WAIT_SECONDS = 20
-/** Where phases are shown, so that a short one is seen. */
+/** Where phases are shown, so that a short one is not missed. */
 const WATCH_SECONDS = 1
-/** Nothing may take this long beyond what was asked for: the connection is lost, though nobody said so. */
+/** A response that is later than the requested wait and this means a lost connection. */
 const GRACE_SECONDS = 15
-/** A service that starts anew is back long before; one that is not is worth telling about. */
+/** A service that restarts is back long before this. */
 const TIMEOUT_MS = 4 * 60_000
 const PAUSE_MS = 500
 const MAX_PAUSE_MS = 10_000
 
-/** The operation when it went well; `onPhase` hears of every answer in between. What went wrong is thrown. */
+/** The operation when it succeeded; `onPhase` is called with every state in between. Throws where it failed. */
 export async function finish(
   service: Service,
   operation: resources.Operation,
@@ -37,14 +38,14 @@ export async function finish(
     try {
       found = await waitFor(service, path, seconds, signal)
       silentSince = undefined
-      // A service that is about to stop answers at once, and would be asked in a circle.
+      // A service that is about to stop answers at once, which would make a busy loop.
       pauseMs = Math.max(0, PAUSE_MS - (performance.now() - asked))
     } catch (error) {
       if (signal?.aborted || !isPassing(error)) throw error
       silentSince ??= asked
       if (performance.now() - silentSince > TIMEOUT_MS) throw stillAtWork(error, operation)
-      const told = error instanceof CallFailed ? error.retryAfterSeconds : undefined
-      const wanted = told === undefined ? pauseMs * 1.5 : told * 1000
+      const retryAfter = error instanceof CallFailed ? error.retryAfterSeconds : undefined
+      const wanted = retryAfter === undefined ? pauseMs * 1.5 : retryAfter * 1000
       pauseMs = Math.min(Math.max(PAUSE_MS, wanted), MAX_PAUSE_MS)
     }
   }
@@ -52,7 +53,7 @@ export async function finish(
   return found
 }
 
-/** The environment that it leads to, with the phase in sight of whoever waits at a terminal. */
+/** The environment that results from it; meanwhile the phase is shown on a terminal. */
 export async function finishInSight(
   { service, terminal }: { service: Service; terminal: Terminal },
   operation: resources.Operation,
@@ -75,29 +76,28 @@ function waitFor(service: Service, operation: Path, seconds: number, signal: Abo
   })
 }
 
-/** Nothing that speaks of the operation: nobody answered, or somebody who may do so later. */
+/** Whether the error is about the connection and not about the operation: a later try may succeed. */
 const isPassing = (error: unknown): boolean =>
   error instanceof CallFailed ? error.exitCode === EXIT.service : (error as Error).name === 'TimeoutError'
 
 function stillAtWork(error: unknown, { name }: resources.Operation): CallFailed {
   const { message } = error as Error
-  return new CallFailed(0, 'NO_ANSWER', `${message} The operation goes on without us once it can: ${name}`)
+  return noAnswer(`${message} The operation continues without this command as soon as it can: ${name}`)
 }
 
-/** What an operation ended with, as a failed call. */
+/** The error of an operation, as a failed call. */
 export function failureIn({ error }: Pick<resources.Operation, 'error'>, url?: string): CallFailed {
   const details = Array.isArray(error?.details) ? error.details : []
   const reason = details.find((detail) => typeof detail?.reason === 'string')?.reason as string | undefined
   const row = reason === undefined ? undefined : problemOf(reason)
-  // A reason that is newer than this client still has a code that tells whose fault it is.
+  // A reason that is newer than this client still has a code, which says whose fault it is.
   const isOfService = SERVICE_CODES.some((code) => code === error?.code)
-  return new CallFailed(
-    row?.http ?? (isOfService ? 500 : 400),
-    reason ?? 'UNKNOWN',
-    String(error?.message ?? 'It failed.'),
-    undefined,
-    url,
-  )
+  return new CallFailed({
+    status: row?.http ?? (isOfService ? 500 : 400),
+    reason: reason ?? 'UNKNOWN',
+    message: String(error?.message ?? 'It failed.'),
+    ...(url === undefined ? {} : { url }),
+  })
 }
 
 const SERVICE_CODES = [STATUS_CODES.INTERNAL, STATUS_CODES.UNAVAILABLE, STATUS_CODES.DEADLINE_EXCEEDED]

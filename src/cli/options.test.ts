@@ -28,7 +28,7 @@ test('a number is whole and not too small', () => {
   for (const wrong of ['0', '-1', '1.5', '1e3', 'many', '']) assert.throws(() => limitOf({ limit: wrong }), UsageError)
 })
 
-test('what cannot be undone is done when the name was typed, or --yes was said', async () => {
+test('what cannot be undone is done when the name was typed, or --yes was given', async () => {
   await makeSure(callOf({}, 'shop'), 'It is gone.', 'shop')
   await makeSure(callOf({ options: { yes: true } }), 'It is gone.', 'shop')
   await assert.rejects(makeSure(callOf({}, 'y'), 'It is gone.', 'shop'), Interrupted)
@@ -49,7 +49,7 @@ test('of variables that are given twice the later one counts, and a value may ho
   ])
 })
 
-test('a variable without a value is asked for where somebody is, and is read once from a pipe', async () => {
+test('a variable without a value is asked for at a terminal, and is read once from a pipe', async () => {
   assert.deepEqual(await readPairs(callOf({}, 'hush'), ['A', 'B']), [
     { key: 'A', value: 'hush' },
     { key: 'B', value: 'hush' },

@@ -1,4 +1,4 @@
-/** What several commands take, and how it is read: numbers, and that somebody is sure. */
+/** Options that several commands share, and confirmations. */
 import { printableLine } from '../base/index.ts'
 import { type OptionValues, optionText, UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
@@ -18,7 +18,7 @@ export function numberIn(text: string, name: string, min: number): number {
   return number
 }
 
-/** What cannot be undone is asked about, by a word that is not typed by habit; where nobody is, it must have been said. */
+/** What cannot be undone is confirmed by a word that is not typed by habit; without a terminal it takes --yes. */
 export async function makeSure(call: ClientCall, warning: string, word: string) {
   if (call.options.yes) return
   if (!call.terminal.isInteractive) throw new UsageError(`${warning} Say --yes if that is meant`)
@@ -27,6 +27,6 @@ export async function makeSure(call: ClientCall, warning: string, word: string) 
   if (typed !== word) throw new Interrupted()
 }
 
-/** What somebody looked at before saying yes is what is deleted. Where nobody looked, what is there is meant. */
+/** The state that the user saw and confirmed is the one that is deleted. With --yes the current state is deleted. */
 export const ifMatch = ({ options }: ClientCall, { etag }: { etag?: string }): Record<string, string> =>
   options.yes || etag === undefined ? {} : { 'if-match': etag }

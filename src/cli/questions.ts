@@ -1,4 +1,4 @@
-/** Questions to whoever sits at the terminal. Return alone takes what is suggested. */
+/** Questions to the user at the terminal. Return alone takes what is suggested. */
 import { printableLine } from '../base/index.ts'
 import { Interrupted, type Terminal } from './output/terminal.ts'
 

@@ -1,10 +1,11 @@
 /**
- * What a service does not find may be misspelt. Its answer then names what is there and looks like it; nothing more is
- * asked of a service that finds what it is asked for.
+ * A name that a service does not know may be misspelt. The error then suggests similar names that exist. These are requested
+ * only after such an error.
  */
 import { didYouMean } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
-import { CallFailed, type Service } from './connection/service.ts'
+import { CallFailed } from './connection/failures.ts'
+import type { Service } from './connection/service.ts'
 import { api, type Path } from './project/path.ts'
 
 /** Of an account, or of an app in one. */
@@ -29,10 +30,11 @@ export function withSuggestions(service: Service, { account, app }: Named): Serv
     try {
       return await work
     } catch (error) {
-      // What cannot be found out is left out: the error that was met is the one to tell.
+      // Where the names cannot be read, the original error is thrown without a suggestion.
       const meant = await meantBy(error).catch(() => '')
       if (meant === '' || !(error instanceof CallFailed)) throw error
-      throw new CallFailed(error.status, error.reason, `${error.message}${meant}`, error.retryAfterSeconds)
+      const { status, reason, message, retryAfterSeconds } = error
+      throw new CallFailed({ status, reason, message: `${message}${meant}`, retryAfterSeconds })
     }
   }
 

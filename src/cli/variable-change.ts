@@ -1,15 +1,15 @@
-/** A change of an environment's variables. Those that are not named stay as they are, also where others change them. */
+/** A change of an environment's variables. Others keep their values, also those that another request changes meanwhile. */
 import type { resources } from '../contract/index.ts'
-import { changeOnTop } from './on-top.ts'
+import { changeWithEtag } from './etag-change.ts'
 import type { AtEnvironment } from './project/where.ts'
 
 export type VariableChange = {
   after(before: resources.ChangedVariable[]): resources.ChangedVariable[]
-  /** Those that are to be changed and were changed by others. */
+  /** The keys of this change that other requests have changed meanwhile. */
   clash(first: resources.Environment, now: resources.Environment): string[]
 }
 
-/** These get these values. */
+/** Sets these variables. */
 export function setting(given: readonly resources.ChangedVariable[]): VariableChange {
   const keys = [...new Set(given.map(({ key }) => key))]
   return {
@@ -18,12 +18,12 @@ export function setting(given: readonly resources.ChangedVariable[]): VariableCh
   }
 }
 
-/** The operation, which ends when the app runs with them. They are the environment's own before that. */
+/** The operation, which ends when the app runs with them. The environment has them before that. */
 export function changeVariables(
   { service, path, environment: first }: Pick<AtEnvironment, 'service' | 'path' | 'environment'>,
   { after, clash }: VariableChange,
 ): Promise<resources.Operation> {
-  return changeOnTop({
+  return changeWithEtag({
     first,
     read: () => service.call<resources.Environment>(path),
     clash,

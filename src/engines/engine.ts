@@ -1,7 +1,6 @@
-/** Runs other people's programs: to their end, or until they are told to stop. Adapters say how much they keep apart. */
+/** Runs tenants' programs: to their end, or until they are stopped. Each engine says how much it isolates. */
 
 import type { Excess, Limits } from './limits/index.ts'
-import type { NetworkView } from './network/view.ts'
 
 /** A folder or file of this machine, and where the program sees it. */
 export type Mount = {
@@ -9,21 +8,28 @@ export type Mount = {
   to: string
   isWritable: boolean
   /**
-   * Folders in a read-only tree that the program may write to all the same: their paths in the tree, and where what is
-   * written lies. One that is not there yet begins as the tree has it. Where the tree has no folder, or a link is on the way to
-   * it, there is none. Only for engines that isolate.
+   * Folders in a read-only tree that the program may write to all the same: their paths in the tree, and the folders that take
+   * what is written. One that does not exist yet begins as a copy of the tree's. It is left out where the tree has no such
+   * folder, or has a link on the way to it. Only for engines that isolate.
    */
   inner?: readonly { path: string; from: string }[]
 }
 
-/** Folders laid one over the other and seen as one, by one job alone. */
+/** An overlay mount that one job alone sees. */
 export type Overlay = {
-  /** The name by which a mount says that it shows the whole: an empty folder of this machine. */
+  /** An empty folder of this machine: a mount whose `from` is this path shows the overlay. */
   at: string
-  /** The uppermost first. None of them is ever changed. */
+  /** The top layer first. None of them is ever changed. */
   layers: readonly string[]
-  /** A folder over the layers that takes every change, and an empty one beside it that the kernel works in. */
+  /** A folder over the layers that takes every change (upperdir), and an empty one for the kernel's own use (workdir). */
   changes?: { folder: string; scratch: string }
+}
+
+export type JobNetwork = {
+  /** The command that enters the network namespace and then execs the given one. */
+  around(command: readonly string[]): string[]
+  /** Files that a job in it has to see, or it uses the wrong DNS resolver. */
+  mounts: readonly Mount[]
 }
 
 export type Job = {
@@ -31,7 +37,7 @@ export type Job = {
   name?: string
   /** The program and its arguments, never a string for a shell. A name without a slash is looked for in PATH. */
   argv: readonly string[]
-  /** Where it starts, as it sees the world. */
+  /** The folder in which it starts, as the program sees it. */
   cwd: string
   /** The whole environment but for what a login shell sets (see login.ts): nothing is inherited. */
   environment: Readonly<Record<string, string>>
@@ -42,14 +48,14 @@ export type Job = {
   user: { uid: number; gid: number } | undefined
   /** What it may use at most. */
   limits?: Limits
-  /** Its view of the network; without one it sees the machine's. */
-  network?: Pick<NetworkView, 'around' | 'mounts'>
+  /** Its network namespace; without one it uses the machine's network. */
+  network?: JobNetwork
 }
 
 export type Exit = {
   code: number | null
   signal: string | null
-  /** Limits that it reached, for which it was ended. */
+  /** Limits that it reached, for which it was killed. */
   excess?: readonly Excess[]
 }
 
@@ -60,22 +66,22 @@ export type Process = {
   pid: number
   /** Resolves when the program and everything it started are gone, and all output was handed over. */
   exited: Promise<Exit>
-  /** Ports that a process of the tree listens on; the first few, where there are many. */
+  /** Ports that processes of the tree listen on; a few of them, where there are many. */
   listeningPorts(): Promise<number[]>
-  /** What all processes of the tree use, as it was seconds ago; known where it has limits. */
+  /** What all processes of the tree used a few seconds ago; only where the job has limits. */
   memoryBytes?(): number
   /** SIGTERM to every process of the tree; SIGKILL to what is left after the grace. Resolves when all are gone. */
   stop(graceMs: number): Promise<Exit>
 }
 
 export interface Engine {
-  /** Whether programs of different owners are kept apart: from each other and from the service's files. */
+  /** Whether programs of different owners are isolated from each other and from the service's files. */
   readonly isIsolating: boolean
-  /** Why folders cannot be laid over one another; nothing where they can. */
+  /** Why overlay mounts are not possible; undefined where they are. */
   readonly overlayMissing: string | undefined
-  /** In words, for logs and for the doctor. */
+  /** For logs and for the doctor. */
   readonly description: string
-  /** How limits are held, in words. */
+  /** How limits are enforced, for people. */
   readonly limits: string
   start(job: Job, onOutput: Output): Promise<Process>
 }
@@ -86,7 +92,7 @@ export async function runToEnd(engine: Engine, job: Job, onOutput: Output, signa
   const running = await engine.start(job, onOutput)
   const kill = () => void running.stop(0)
   signal.addEventListener('abort', kill)
-  // It may have been aborted while it was being started.
+  // The signal may have been aborted during the start.
   if (signal.aborted) kill()
   try {
     return await running.exited

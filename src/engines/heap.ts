@@ -1,6 +1,6 @@
 /**
- * Node takes its heap by the memory of the machine, which is not what a program in a cage may have: it would be ended before
- * it even tries to do with less. A tenant's own NODE_OPTIONS takes the place of this.
+ * Node sizes its heap by the memory of the machine. A program in a cgroup would be killed at its limit before Node even tries to
+ * collect garbage, so the heap is limited, too. A tenant's own NODE_OPTIONS replaces this.
  */
 import type { Limits } from './limits/index.ts'
 

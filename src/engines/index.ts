@@ -18,9 +18,9 @@ export {
   newContacts,
 } from './network/contacts.ts'
 export { type Networks, networkProblem, openNetworks } from './network/index.ts'
+export type { NetworkNamespace } from './network/namespace.ts'
 export type { Answers, Endpoint } from './network/reach.ts'
 export { DEFAULT_NETWORK_SETTINGS, type NetworkSettings } from './network/settings.ts'
-export type { NetworkView } from './network/view.ts'
 export { endOrphans } from './orphans.ts'
 export { checkInner } from './paths.ts'
 export { overlayProblem, removeScratch } from './sandbox/overlay.ts'

@@ -1,9 +1,9 @@
-// The last step before a tenant's program: asks by descriptor 3 what to run, and turns into it. In a sandbox it is run by
-// the tenant's user; without one it becomes that user first. Plain JavaScript without imports of ours, since it is all that is
-// mounted.
+// The last step before a tenant's program: asks through descriptor 3 what to run, and execs it. In a sandbox it already runs as
+// the tenant's user; without one it becomes that user first. Plain JavaScript that imports no other file of the service, since
+// it is the only one that is mounted.
 import { accessSync, closeSync, constants, readdirSync, readFileSync, writeSync } from 'node:fs'
 
-// Without a service that still lives there is no answer, and nothing to run.
+// Where the service has died there is no answer, and nothing is run.
 writeSync(3, '?')
 const { argv, environment, cwd, user } = JSON.parse(readFileSync(3, 'utf8'))
 process.umask(0o022)
@@ -13,7 +13,7 @@ if (user) {
   process.setgid(user.gid)
   process.setuid(user.uid)
 }
-// Only now: the folder is the tenant's, and may be a link.
+// Only as the tenant's user: the folder belongs to the tenant, and may be a link.
 enter(cwd)
 const program = find(argv[0])
 if (!program) {
@@ -22,18 +22,18 @@ if (!program) {
 }
 process.execve(program, argv, environment)
 
-// Node closes the first few descriptors of its own for its children. One further up that whoever started the service left
-// open would reach the tenant.
+// Node closes only the first few descriptors for its children. A higher one that the service inherited from its parent would
+// reach the tenant.
 function closeInherited() {
   const isKept = (flags) => (flags & 0o2000000) !== 0
   for (const name of readdirSync('/proc/self/fd')) {
     if (Number(name) <= 2) continue
     try {
       const flags = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, 'utf8'))?.[1]
-      // What is closed by the next step anyway is Node's own, and still needed until then.
+      // A descriptor with close-on-exec is Node's own, and is still needed until the exec.
       if (flags !== undefined && !isKept(Number.parseInt(flags, 8))) closeSync(Number(name))
     } catch (error) {
-      // The one that the list itself was read through is gone.
+      // The descriptor through which the list itself was read is closed already.
       if (error.code !== 'ENOENT' && error.code !== 'EBADF') throw error
     }
   }

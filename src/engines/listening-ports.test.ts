@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { listeningPorts } from './listening-ports.ts'
 
-type Started = { pid: number; said: string; ended: Promise<unknown> }
+type Started = { pid: number; output: string; ended: Promise<unknown> }
 
 /** A process that runs the source and then says so, and that ends with the test. */
 async function started(t: { after(end: () => unknown): void }, source: string): Promise<Started> {
   const child = spawn(process.execPath, ['-e', source], { stdio: ['pipe', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
-  const [said] = await once(child.stdout, 'data')
-  return { pid: child.pid as number, said: String(said).trim(), ended: once(child, 'exit') }
+  const [output] = await once(child.stdout, 'data')
+  return { pid: child.pid as number, output: String(output).trim(), ended: once(child, 'exit') }
 }
 
 const LISTENS = `
@@ -19,12 +19,12 @@ const LISTENS = `
   process.stdin.resume()
 `
 
-test('the port is told on which a process listens', async (t) => {
-  const { pid, said } = await started(t, LISTENS)
-  assert.deepEqual(await listeningPorts([pid]), [Number(said)])
+test('the port on which a process listens is found', async (t) => {
+  const { pid, output } = await started(t, LISTENS)
+  assert.deepEqual(await listeningPorts([pid]), [Number(output)])
 })
 
-test('a process that listens on very many ports has a few of them told', async (t) => {
+test('of a process that listens on very many ports a few are returned', async (t) => {
   const { pid } = await started(
     t,
     `
@@ -49,7 +49,7 @@ test('of a process with very many open files only the first ones are looked at, 
   let turns = 0
   const turning = setInterval(() => turns++, 0)
   t.after(() => clearInterval(turning))
-  // The socket comes after 5,000 files, which is further than is looked.
+  // The socket comes after 5,000 files, which is beyond the limit.
   assert.deepEqual(await listeningPorts([pid]), [])
   assert.ok(turns > 0)
 })

@@ -1,6 +1,6 @@
 /**
- * Which TCP ports some processes listen on: their open sockets, looked up in the kernel's table. It is told to the owner of
- * an app, who chooses how many sockets and files there are to look at: so it is read piece by piece, and only so far.
+ * Which TCP ports some processes listen on: their open sockets, looked up in the kernel's table. The owner of an app decides
+ * how many sockets and files there are to read, so it is read piece by piece, and within limits.
  */
 import { createReadStream } from 'node:fs'
 import { opendir, readlink } from 'node:fs/promises'
@@ -39,7 +39,7 @@ async function readTable(table: string, portOf: Map<string, number>) {
   })
 }
 
-/** The inode of each descriptor that is a socket, and nothing for each other one. */
+/** The inode of each descriptor that is a socket, and undefined for each other one. */
 async function* socketsOf(pid: number, max: number): AsyncGenerator<string | undefined> {
   const folder = `/proc/${pid}/fd`
   const descriptors = await attempt(() => opendir(folder))
@@ -56,14 +56,14 @@ async function* socketsOf(pid: number, max: number): AsyncGenerator<string | und
   }
 }
 
-/** One pair for each network that a process of them is in. */
+/** One pair for each network namespace of the processes. */
 async function tablesOf(pids: readonly number[]): Promise<string[]> {
   const byNetwork = new Map<string, number>()
   for (const pid of pids) byNetwork.set((await attempt(() => readlink(`/proc/${pid}/ns/net`))) ?? '', pid)
   return [...byNetwork.values()].flatMap((pid) => [`/proc/${pid}/net/tcp`, `/proc/${pid}/net/tcp6`])
 }
 
-/** Processes and descriptors come and go while one looks. */
+/** A process or a descriptor may be gone while it is read. */
 async function attempt<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()

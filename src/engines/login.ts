@@ -1,12 +1,12 @@
 /**
- * What a program finds in its environment because every login shell sets it. Yarn's own shell ends with an error at a script
- * that reads an unset `PWD`, and other tools ask for a terminal, a user or a language in the same way.
+ * Variables that every login shell sets, and that programs rely on. Yarn's own shell fails at a script that reads an unset
+ * `PWD`, and other tools read the terminal, the user or the language in the same way.
  */
 
-/** A job may say otherwise. `dumb` is the terminal without colours and without a cursor that could be moved. */
+/** A job's own values replace these. `dumb` is a terminal without colours and without cursor movement. */
 const DEFAULTS = { USER: 'app', LOGNAME: 'app', SHELL: '/bin/sh', TERM: 'dumb', LANG: 'C.UTF-8' } as const
 
-/** Those of a shell are true of the program at hand, and no value of a job takes their place. */
+/** `PWD` and `SHLVL` describe the started program itself, so a job's values do not replace them. */
 export function loginEnvironment(
   { OLDPWD: _, ...environment }: Readonly<Record<string, string>>,
   cwd: string,

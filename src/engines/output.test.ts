@@ -7,7 +7,7 @@ import { type Job, type Output, runToEnd } from './engine.ts'
 const WRITES = 100
 const PIECE = 64 * 1024
 
-/** Tells on stderr after each piece how many it got rid of. */
+/** Prints on stderr after each piece how many it has written. */
 const FLOOD = `
   const fs = require('node:fs')
   const piece = Buffer.alloc(${PIECE}, 'x')
@@ -36,7 +36,7 @@ test('a program whose output is not taken waits, and goes on when it is', async 
     return released.promise
   }
   const running = runToEnd(testPlain(), job, take, AbortSignal.timeout(TIMEOUT_MS))
-  // The pipe and the stream in front of it hold a few pieces; after that nothing moves until somebody takes it.
+  // The pipe and the stream in front of it hold a few pieces; after that nothing moves until a reader takes it.
   await until(() => written)
   for (let looks = 0; looks < 25; looks++) {
     await new Promise((resolve) => setTimeout(resolve, 20))

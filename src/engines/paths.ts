@@ -1,4 +1,4 @@
-/** Paths that a plan or a row names are checked where they are used, whatever made them. */
+/** Paths that come from a plan or the database are checked where they are used, whatever wrote them. */
 
 /** A path inside of a folder: relative, and no step of it leads up. The empty one is the folder itself. */
 export function checkInner(path: string, what: string): string {
@@ -7,7 +7,7 @@ export function checkInner(path: string, what: string): string {
   throw new Error(`${what} must be a path inside of the app, without "..", and is ${JSON.stringify(path)}`)
 }
 
-/** A path that names one place only: absolute, and without empty steps, `.` and `..`. */
+/** A path in canonical form: absolute, and without empty steps, `.` and `..`. */
 export function checkAbsolute(path: string, what: string): string {
   const [first, ...steps] = path.split('/')
   const isPlain =
@@ -16,7 +16,7 @@ export function checkAbsolute(path: string, what: string): string {
   throw new Error(`${what} must be an absolute path without "..", and is ${JSON.stringify(path)}`)
 }
 
-/** Throws where one place lies in another: the outer one would decide where the inner one is. */
+/** Throws where one mount point lies in another: the content of the outer one would decide where the inner one is. */
 export function checkApart(places: readonly string[]) {
   const sorted = places.map((place) => `${place}/`).toSorted()
   for (const [index, place] of sorted.entries()) {

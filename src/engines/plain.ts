@@ -1,9 +1,9 @@
 /**
- * Programs without a sandbox, where there is no bubblewrap: as the user of the job, and else as the service's own. They
+ * Runs programs without a sandbox, where there is no bubblewrap: as the user of the job, or as the service's own. They
  * see the whole machine, so the service builds for a single account only.
  *
- * Mounts cannot be made here. A job's paths are turned into those of the machine: what is mounted at /app is found where
- * it really lies.
+ * No mounts are made. A job's paths are translated to those of the machine: what would be mounted at /app is used at its real
+ * path.
  */
 
 import type { Engine, Job } from './engine.ts'
@@ -21,12 +21,12 @@ export function openPlain(limiter: Limiter): Engine {
     async start(job, onOutput) {
       const outside = withoutMounts({ ...job, user: checkTenant(job.user) })
       const command = [process.execPath, '--no-warnings', LAUNCHER]
-      return startLimited(limiter, command, { isSession: true }, outside, onOutput)
+      return startLimited({ limiter, command, spawn: { isSession: true } }, outside, onOutput)
     },
   }
 }
 
-/** The same job in the paths of this machine. */
+/** The same job with the paths of this machine. */
 export function withoutMounts(job: Job): Job {
   const byLength = job.mounts.toSorted((a, b) => b.to.length - a.to.length)
   const translate = (text: string): string =>
@@ -44,7 +44,7 @@ export function withoutMounts(job: Job): Job {
   }
 }
 
-/** Variables of ours that hold paths. A tenant's values are left as they are, whatever they look like. */
+/** Variables that the service sets to paths. A tenant's values are left as they are, whatever they look like. */
 const OUR_PATHS = [
   'PATH',
   'HOME',

@@ -1,4 +1,4 @@
-/** A started program with everything it starts, as one thing that can be stopped. */
+/** A started program and all its descendants, which are stopped together. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Duplex, Readable, Writable } from 'node:stream'
@@ -7,27 +7,27 @@ import { fileURLToPath } from 'node:url'
 import type { Exit, Job, Output, Process } from './engine.ts'
 import { listeningPorts } from './listening-ports.ts'
 import { loginEnvironment } from './login.ts'
-import { MARK } from './orphans.ts'
+import { SANDBOX_VARIABLE } from './orphans.ts'
 
-/** Run by Node in front of every program: see there. */
+/** Node runs this file before every program: see there. */
 export const LAUNCHER = fileURLToPath(new URL('./launch.mjs', import.meta.url))
 
-/** A session is for programs that no namespace holds together: its members are found when their parents are gone. */
+/** A session is for programs without a pid namespace: its members are found even when their parents are gone. */
 export type Spawn = {
   file: string
   args: readonly string[]
-  /** By which it is known from outside as this service's. */
-  mark?: string
+  /** Put into the environment, so that the next service on the same data folder recognizes the process. */
+  sandboxId?: string
   isSession?: true
-  /** A filter of system calls, handed over through descriptor 4. */
+  /** A seccomp program, passed through descriptor 4. */
   filter?: Buffer
 }
 
-/** Starts the command and hands `job`'s argv, environment, folder and user to the launcher through descriptor 3. */
-export function startProcess({ file, args, mark, isSession, filter }: Spawn, job: Job, onOutput: Output): Process {
+/** Starts the command and passes `job`'s argv, environment, folder and user to the launcher through descriptor 3. */
+export function startProcess({ file, args, sandboxId, isSession, filter }: Spawn, job: Job, onOutput: Output): Process {
   const child = spawn(file, args, {
-    // Nothing of the service's own environment, and nothing of the tenant's either: it would change bubblewrap itself.
-    env: mark === undefined ? {} : { [MARK]: mark },
+    // Neither the service's own environment nor the tenant's, which would change the behaviour of bubblewrap itself.
+    env: sandboxId === undefined ? {} : { [SANDBOX_VARIABLE]: sandboxId },
     detached: isSession === true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(filter ? (['pipe'] as const) : [])],
   })
@@ -35,18 +35,19 @@ export function startProcess({ file, args, mark, isSession, filter }: Spawn, job
   if (child.stderr) readAsTaken(child.stderr, (chunk) => onOutput('stderr', chunk))
   const gone = whenGone(child)
   const { pid } = child
-  // It was never started, and `exited` says why. There is nothing to signal: an id that is none means every process.
+  // It was never started, and `exited` rejects with the reason. No signal may be sent: kill(2) with a wrong id can mean every
+  // process.
   if (pid === undefined) return { pid: 0, exited: gone, listeningPorts: async () => [], stop: () => gone }
   const { argv, cwd, user } = job
   const environment = loginEnvironment(job.environment, cwd)
   handOverWhenAsked(pipeOf(child, 3), JSON.stringify({ argv, environment, cwd, user }))
   if (filter) handOver(pipeOf(child, 4), filter)
 
-  // Bubblewrap itself is not asked to end: everything inside would be killed with it.
+  // Bubblewrap itself gets no SIGTERM: everything inside would be killed with it.
   const tree = () => (isSession ? [...new Set([pid, ...descendantsOf(pid), ...membersOf(pid)])] : descendantsOf(pid))
   let isOver = false
   const exited = gone.then((exit) => {
-    // From here on the id is somebody else's, unless a member of the session keeps it.
+    // From here on the id may belong to another process, unless a member of the session keeps it.
     isOver = true
     if (isSession) for (const left of membersOf(pid)) signal(left, 'SIGKILL')
     return exit
@@ -58,8 +59,8 @@ export function startProcess({ file, args, mark, isSession, filter }: Spawn, job
     listeningPorts: async () => (isOver ? [] : listeningPorts([pid, ...tree()])),
     async stop(graceMs) {
       if (!isOver && graceMs > 0) {
-        // A shell or a package manager that dies at once would take its server with it, in the middle of a request. So
-        // they are asked only when their children did not do.
+        // A shell or a package manager that dies at once would take its server with it, in the middle of a request. So they
+        // get SIGTERM only when their children did not end.
         const servers = tree().filter((member) => !isWrapper(member))
         for (const server of servers) signal(server, 'SIGTERM')
         const firstMs = servers.length > 0 ? Math.min(graceMs / 4, WRAPPER_TIMEOUT_MS) : 0
@@ -67,8 +68,8 @@ export function startProcess({ file, args, mark, isSession, filter }: Spawn, job
         for (const member of tree()) signal(member, 'SIGTERM')
         if (await isWithin(exited, graceMs - firstMs)) return exited
       }
-      // The monitor's death takes the namespace's first process with it, and that everything inside. It comes first: one
-      // that sees its program die before it would say so by an exit code of its own.
+      // Killing bubblewrap kills the first process of the pid namespace, and with it everything inside. It comes first: if it
+      // saw its program die before, it would report that by an exit code of its own.
       if (!isOver) for (const member of [pid, ...tree()]) signal(member, 'SIGKILL')
       return exited
     },
@@ -88,14 +89,14 @@ const pipeOf = (child: ChildProcess, descriptor: number): Duplex =>
   child.stdio[descriptor as 3] as Writable | Readable as Duplex
 
 function handOver(pipe: Duplex, content: string | Buffer) {
-  // A program that dies before it has read it is told by its exit.
+  // A program that dies before it has read this is reported by its exit.
   pipe.on('error', () => undefined)
   pipe.end(content)
 }
 
 /**
- * A launcher that asks and is answered has a service that lives, and a sandbox around it that ends with that service. One
- * whose service died while the sandbox was made gets no answer, and starts nothing.
+ * The launcher asks before it starts the program: an answer proves that the service lives and that the sandbox will end with
+ * it. If the service died while the sandbox was made, there is no answer, and the launcher starts nothing.
  */
 function handOverWhenAsked(pipe: Duplex, content: string) {
   pipe.on('error', () => undefined)
@@ -123,12 +124,12 @@ async function isWithin(event: Promise<unknown>, ms: number): Promise<boolean> {
 function whenGone(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    // 'close' comes after the pipes are closed: the last one who could write is gone.
+    // 'close' comes after the pipes are closed: the last process that could write is gone.
     child.once('close', (code, signalName) => resolve({ code, signal: signalName }))
   })
 }
 
-/** Everything below a process, deepest last. Asked again each time: programs start others as they please. */
+/** All descendants of a process, deepest last. Read anew each time, since programs start others at any moment. */
 export function descendantsOf(pid: number): number[] {
   const found: number[] = []
   for (const child of childrenOf(pid)) found.push(child, ...descendantsOf(child))
@@ -151,14 +152,14 @@ function membersOf(leader: number): number[] {
   return members.flatMap((member) => [member, ...descendantsOf(member)])
 }
 
-/** The name of a program stands in brackets, and may hold any. */
+/** The name of a program stands in brackets, and may itself contain brackets and spaces. */
 function sessionOf(pid: number): number {
   const [, , , session] =
     (read(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '').split(') ').at(-1)?.split(' ') ?? []
   return Number(session)
 }
 
-/** Nothing when the process is gone. */
+/** Undefined when the process is gone. */
 function read<T>(look: () => T): T | undefined {
   try {
     return look()

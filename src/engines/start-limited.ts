@@ -1,23 +1,23 @@
-/** A program in a cage of limits: it enters before it is itself, and the cage is removed after the last of its processes. */
+/** Starts a program with limits: it enters its cgroup before it runs, and the cgroup is removed after its last process. */
 import type { Exit, Job, Output, Process } from './engine.ts'
 import type { Limiter } from './limits/index.ts'
 import { type Spawn, startProcess } from './process.ts'
 
-/** `command` is what becomes the program, after everything that has to be done around it. */
-export function startLimited(
-  limiter: Limiter,
-  command: readonly string[],
-  more: Omit<Spawn, 'file' | 'args'>,
-  job: Job,
-  onOutput: Output,
-): Process {
+type LimitedStart = {
+  limiter: Limiter
+  /** Sets up everything around the program, and then execs it. */
+  command: readonly string[]
+  spawn: Omit<Spawn, 'file' | 'args'>
+}
+
+export function startLimited({ limiter, command, spawn }: LimitedStart, job: Job, onOutput: Output): Process {
   const cgroup = job.limits && limiter.cgroup(job.name ?? 'job', job.limits)
   const [file = '', ...args] = cgroup ? cgroup.around(command) : command
-  const running = startProcess({ ...more, file, args }, job, onOutput)
+  const running = startProcess({ ...spawn, file, args }, job, onOutput)
   if (!cgroup) return running
   const kill = () => {
     cgroup.kill()
-    // It ends by its cage; what is outside of it is told as well. Why it ended is known by then.
+    // The cgroup kills the job; processes outside of it are stopped as well. The reason is recorded by then.
     running.stop(0).catch(() => undefined)
   }
   if (running.pid > 0) cgroup.watch(running.pid, kill, writtenBy(job))
@@ -33,7 +33,7 @@ export function startLimited(
     exited,
     memoryBytes: cgroup.memoryBytes,
     async stop(graceMs) {
-      // A process that got away from its tree and holds the pipes would keep all of it waiting.
+      // A process that left the tree and keeps the pipes open would delay the exit without end.
       const timer = setTimeout(() => cgroup.kill(), graceMs)
       try {
         await running.stop(graceMs)

@@ -1,8 +1,8 @@
-/** The user that a program of a tenant is started as, or a file is given to. */
+/** The user that runs a tenant's program, or owns a tenant's file. */
 import { checkTenantUid } from '../base/index.ts'
 import type { Job } from './engine.ts'
 
-/** A row of the database is not believed: root and the users of the machine itself are never a tenant. */
+/** The database is not trusted: root and the users of the machine itself are never accepted as a tenant. */
 export function checkTenant<User extends Job['user']>(user: User): User {
   if (user !== undefined) for (const id of [user.uid, user.gid]) checkTenantUid(id)
   return user

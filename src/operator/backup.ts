@@ -1,4 +1,4 @@
-/** Backups: the data folder as one file, while the service runs, and back. */
+/** Writes the data folder into one file while the service runs, and restores it. */
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync, fstatSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -24,7 +24,7 @@ import type { CommandCall, DataFolder } from './command.ts'
 const STREAM = '-'
 
 export async function backUp(call: CommandCall): Promise<number> {
-  const { positionals, options, ground, folder } = call
+  const { positionals, options, services, folder } = call
   const [file = ''] = positionals
   const isStream = file === STREAM
   const path = resolve(file)
@@ -37,21 +37,21 @@ export async function backUp(call: CommandCall): Promise<number> {
   const key = isKeyInside ? await requireKey(folder) : await findKey(folder.masterKey)
 
   const began = performance.now()
-  const { sql, clock, newId } = await ground()
+  const { sql, clock, newId } = await services()
   const draft = isStream ? undefined : draftOf(path, randomToken())
-  using work = underWay()
+  using work = startWork()
   const { bytes, packed } = pack({ sql, clock, newId, ...folder }, { ...work, key, isKeyInside, draft })
   const written = draft
     ? await writeBackup(bytes, path, { draft, isForced: options.force === true })
     : await stream(bytes, work.signal)
   work.end()
-  tellFaults(packed, folder.dataDir)
+  warnOfFaults(packed, folder.dataDir)
   if (packed.keyId === null) warn(UNPROVEN)
-  else if (!isKeyInside) tellKey(packed.keyId, folder)
+  else if (!isKeyInside) warnOfKey(packed.keyId, folder)
   const seconds = secondsSince(began)
   if (written) {
     const { missing, damaged, leftOut } = packed
-    const told = {
+    const result = {
       file: path,
       ...written,
       files: packed.files,
@@ -63,7 +63,7 @@ export async function backUp(call: CommandCall): Promise<number> {
     }
     printResult(
       call,
-      told,
+      result,
       `${path}: ${amount({ ...packed, bytes: written.bytes })} in ${seconds} s\n${written.digest}`,
     )
   }
@@ -76,8 +76,8 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
   const began = performance.now()
   const keys = { ...folder.masterKey, named: optionText(options, 'key-file') }
   const parts = { ...folder, keys, isTrusted: options.trust === true }
-  using work = underWay()
-  // What waits for the next bytes ends with it, too.
+  using work = startWork()
+  // An interrupt also ends a read that waits for the next bytes.
   const source = addAbortSignal(
     work.signal,
     file === STREAM ? process.stdin : createReadStream(file, { highWaterMark: 1024 * 1024 }),
@@ -92,11 +92,11 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
   })
   work.end()
   if (unproven !== undefined) warn(`WARNING: nothing proves that this backup is yours: ${unproven}. ${DECIDES}`)
-  tellMissing({ missing }, 'when the backup was made')
+  warnOfMissing({ missing }, 'when the backup was made')
   const seconds = secondsSince(began)
   const made = `made ${head.createTime} by Headland ${head.headland}`
   const what = isCheck ? 'is whole' : `is restored to ${folder.dataDir}`
-  const told = {
+  const result = {
     file,
     files,
     bytes,
@@ -106,13 +106,13 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
     missing,
     ...(isCheck ? {} : { dataDir: folder.dataDir }),
   }
-  printResult(call, told, `The backup (${made}; ${amount({ files, bytes })}) ${what}, in ${seconds} s.`)
+  printResult(call, result, `The backup (${made}; ${amount({ files, bytes })}) ${what}, in ${seconds} s.`)
   return EXIT.done
 }
 
 /**
- * To standard output. Not by `pipeline`, which does not wait until the source has cleaned up after itself, and not by
- * `process.stdout`, which cannot be given up while somebody at the other end of a pipe does not read.
+ * Writes to standard output. Not by `pipeline`, which does not wait until the source has cleaned up after itself, and not by
+ * `process.stdout`, which cannot be closed while the reader at the other end of a pipe does not read.
  */
 async function stream(bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<undefined> {
   const kind = fstatSync(1)
@@ -148,25 +148,25 @@ const unreadable =
     throw isFile ? new BackupRefused(`${file} cannot be read: ${error.message}`, { cause: error }) : error
   }
 
-/** Progress on a terminal, and an end that leaves nothing behind when somebody interrupts. */
-function underWay() {
+/** Progress on a terminal, and a signal that is aborted by an interrupt, so that nothing is left behind. */
+function startWork() {
   const stopping = new AbortController()
   const interrupt = () => stopping.abort(new BackupRefused('It was interrupted. Nothing was left behind.'))
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.once(signal, interrupt)
   const { stderr } = process
-  let told = 0
+  let shownAt = 0
 
   function end() {
-    if (told > 0) stderr.write('\r\x1b[K')
-    told = 0
+    if (shownAt > 0) stderr.write('\r\x1b[K')
+    shownAt = 0
     for (const signal of signals) process.off(signal, interrupt)
   }
   return {
     signal: stopping.signal,
     onProgress(progress: { files: number; bytes: number }) {
-      if (!stderr.isTTY || performance.now() - told < 200) return
-      told = performance.now()
+      if (!stderr.isTTY || performance.now() - shownAt < 200) return
+      shownAt = performance.now()
       stderr.write(`\r\x1b[K${amount(progress)}`)
     },
     end,
@@ -181,7 +181,7 @@ function printResult({ options, print }: CommandCall, data: Record<string, unkno
   print(options.json === true ? JSON.stringify(data) : words)
 }
 
-/** Paths and reasons may hold what others wrote. */
+/** Paths and reasons may contain text of others, with control characters. */
 function warn(text: string) {
   process.stderr.write(`headland: ${printableLine(text)}\n`)
 }
@@ -191,20 +191,20 @@ const DECIDES = 'Its author decides what runs on this machine.'
 const UNPROVEN =
   'this service has no master key yet, so nothing will prove that the backup is yours, and a restore needs --trust. Start the service once and back up again.'
 
-function tellFaults({ missing, damaged, leftOut }: Packed, dataDir: string) {
-  tellMissing({ missing }, `in ${dataDir}`)
+function warnOfFaults({ missing, damaged, leftOut }: Packed, dataDir: string) {
+  warnOfMissing({ missing }, `in ${dataDir}`)
   if (damaged.length > 0) warn(`archives that are not what they were: ${some(damaged)}. Upload them again.`)
   if (leftOut.length > 0) warn(`left out, as their names are not UTF-8 or they are no files: ${some(leftOut)}`)
 }
 
-function tellMissing({ missing }: Pick<Verified, 'missing'>, where: string) {
+function warnOfMissing({ missing }: Pick<Verified, 'missing'>, where: string) {
   if (missing.length > 0) warn(`already missing ${where}: ${some(missing)}. Rebuild the environments that use them.`)
 }
 
 const some = (paths: readonly string[]): string =>
   [...paths.slice(0, 5), ...(paths.length > 5 ? [`${paths.length - 5} more`] : [])].join(', ')
 
-function tellKey(keyId: string, { masterKey }: DataFolder) {
+function warnOfKey(keyId: string, { masterKey }: DataFolder) {
   const place = masterKey.given === undefined ? masterKey.file : 'the setting masterKey'
   warn(
     `the master key ${keyId} is not in the backup, and without it no restore is possible. Keep a copy of ${place} elsewhere.`,

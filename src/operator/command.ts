@@ -6,8 +6,8 @@ import type { Clock, NewId } from '../base/index.ts'
 import type { CommandForm, OptionValues } from '../contract/index.ts'
 import type { Sql } from '../storage/index.ts'
 
-/** The parts of the house that commands use, opened on the data folder. */
-export type Ground = {
+/** The services that commands use, opened on the data folder. */
+export type OperatorServices = {
   sql: Sql
   clock: Clock
   newId: NewId
@@ -32,13 +32,13 @@ export type DataFolder = {
 export type CommandCall = {
   positionals: string[]
   options: OptionValues
-  /** Opened when first asked for, closed when the command is over. */
-  ground(): Promise<Ground>
+  /** Opened at the first call, closed when the command is over. */
+  services(): Promise<OperatorServices>
   folder: DataFolder
   print(text: string): void
 }
 
 export type Command = CommandForm & {
-  /** 0 unless it says otherwise. */
+  /** Returns the exit code; undefined is 0. */
   run(call: CommandCall): Promise<number | undefined>
 }

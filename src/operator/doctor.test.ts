@@ -27,11 +27,11 @@ const OTHER_COMMAND = /^Use the command that was installed with the service/
 for (const [what, body, found, advice] of [
   ['the same version', info('1.2.3'), /^1\.2\.3, which the service at http:\S+ runs too$/, /^$/],
   ['an older version', info('1.2.2'), /^1\.2\.3 on the disk; the service at http:\S+ runs 1\.2\.2$/, RESTART],
-  ['one that does not tell', METRICS, /runs one that does not tell its version$/, RESTART],
+  ['a service that does not report its version', METRICS, /runs one that does not report its version$/, RESTART],
   ['a newer version', info('1.10.0'), /runs 1\.10\.0$/, OTHER_COMMAND],
   ['no version at all', info('latest'), /runs latest$/, OTHER_COMMAND],
   ['another program', 'hello', /^1\.2\.3; no service answers/, /^$/],
-  ['more than an answer has', 'x'.repeat(5 * 1024 * 1024), /^1\.2\.3; no service answers/, /^$/],
+  ['a response that is too large', 'x'.repeat(5 * 1024 * 1024), /^1\.2\.3; no service answers/, /^$/],
 ] as const) {
   test(`doctor finds ${what} at the address of the service`, async (t) => {
     const finding = await versions({ version: '1.2.3', service: await startServer(t, body) })

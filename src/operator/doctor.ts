@@ -1,4 +1,4 @@
-/** What this machine can isolate and limit, what is missing, and what to do about it. Everything is tried, not guessed. */
+/** What this machine can isolate and limit, what is missing, and what to do about it. Every finding comes from a trial. */
 import { constants, existsSync } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -49,7 +49,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
 }
 
 const ok = (part: string, found: string): Finding => ({ part, state: 'ok', found, advice: '' })
-/** What other programs say may have several lines, and a finding is one row of a table. */
+/** Messages of other programs may have several lines, and a finding is one row of a table. */
 const weaker = (part: string, found: string, advice: string): Finding => ({
   part,
   state: 'weaker',
@@ -65,13 +65,13 @@ function nodeVersion(): Finding {
     : broken('node', `version ${process.versions.node}`, 'Start it with bin/headland, which brings Node 24.')
 }
 
-/** A service goes on as it was when it started, whatever was installed since. */
+/** A running service keeps the version with which it was started, whatever was installed since. */
 export async function versions({ version, service }: Pick<Examined, 'version' | 'service'>): Promise<Finding> {
   const metrics = service === undefined ? undefined : await metricsOf(service)
   if (!metrics?.includes('\nheadland_')) return ok('version', `${version}; no service answers at its address`)
   const running = /^headland_build_info\{version="([^"]{1,64})"\}/m.exec(metrics)?.[1] ?? '0.0.0'
   if (running === version) return ok('version', `${version}, which the service at ${service} runs too`)
-  const shown = running === '0.0.0' ? 'one that does not tell its version' : running
+  const shown = running === '0.0.0' ? 'one that does not report its version' : running
   const found = `${version} on the disk; the service at ${service} runs ${shown}`
   return semver.valid(running) && semver.lt(running, version)
     ? weaker(
@@ -97,7 +97,7 @@ async function metricsOf(service: string): Promise<string | undefined> {
     }
     return Buffer.concat(pieces).toString('utf8')
   } catch {
-    // Whatever the reason, there is no service there that could be asked.
+    // Whatever the reason, no service answers there.
     return undefined
   }
 }
@@ -111,7 +111,7 @@ function user(): Finding {
     : weaker(
         'user',
         `uid ${process.getuid?.()}: all environments share this user`,
-        'Run it as root to tell them apart.',
+        'Run it as root to give each its own.',
       )
 }
 
@@ -166,9 +166,9 @@ async function sandbox(bubblewrap: string): Promise<Finding> {
 
 const allowNamespaces = 'Allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1, or run as root.'
 
-/** A container has what it was started with; nothing inside can change that. Docker and Podman each leave a mark. */
+/** The privileges of a container are set when it is started. Docker and Podman each put a file into it. */
 const inContainer = (lines: string): string | undefined =>
-  ['/.dockerenv', '/run/.containerenv'].some((mark) => existsSync(mark))
+  ['/.dockerenv', '/run/.containerenv'].some((file) => existsSync(file))
     ? `Start the container with what compose.yaml gives it for this: ${lines}`
     : undefined
 

@@ -1,8 +1,8 @@
 import type { Examined, Finding } from './doctor.ts'
 
-export type { Command, CommandCall, DataFolder, Ground } from './command.ts'
+export type { Command, CommandCall, DataFolder, OperatorServices } from './command.ts'
 export { COMMANDS } from './commands/index.ts'
 export type { Finding } from './doctor.ts'
 
-/** Loaded when somebody asks: it takes the engines with it. */
+/** Loaded on demand: the doctor imports the engines. */
 export const examine = async (examined: Examined): Promise<Finding[]> => (await import('./doctor.ts')).examine(examined)

@@ -1,8 +1,8 @@
 /**
  * Builds the portal, in a process of its own that `portal.ts` starts: Vite is large, and needed once per change.
  *
- * A build is made in a folder that nobody else knows and then moved to its place by its digest. So a folder there is
- * always whole, and of two that build at once, the second finds the work done.
+ * A build is made in a temporary folder and then renamed to its digest. So a folder with such a name is always complete, and of
+ * two builds at the same time, the second one finds the work done.
  */
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ try {
   await rm(fresh, { recursive: true, force: true })
 }
 
-/** Each file also in the forms that browsers like best: squeezed once, at the greatest effort, and never again. */
+/** Each file is compressed once, at the highest level, in the encodings that browsers accept. */
 async function compress(made: string) {
   for (const entry of await readdir(made, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
@@ -41,12 +41,12 @@ async function compress(made: string) {
 }
 
 /**
- * Builds of other sources, and what a build that was killed left. Another service may be about to read one that is new;
- * later it holds its files in memory.
+ * Builds of other sources, and leftovers of killed builds. A recent one is kept: another service may be about to read it into
+ * memory.
  */
 async function removeOld() {
   for (const name of await readdir(dist)) {
-    // What another one makes may have been moved to its place meanwhile.
+    // A folder of another build process may have been renamed meanwhile.
     const { mtimeMs = Date.now() } = await stat(join(dist, name)).catch(() => ({ mtimeMs: undefined }))
     if (name === digest || Date.now() - mtimeMs < KEPT_MS) continue
     await rm(join(dist, name), { recursive: true, force: true })

@@ -2,7 +2,7 @@
  * The portal's files, built when its sources have changed.
  *
  * States: `building` (a process makes the files; the API is up meanwhile), `ready` (they are in memory), `failed` (there
- * are none, and `fault` says why). A build is tried once per start; what else the service does is never held up by it.
+ * are none, and `fault` says why). A build is tried once per start, and delays nothing else.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -24,7 +24,7 @@ export type Portal = {
   stop(): void
 }
 
-/** The portal of this package, as far from `dist/portal` as from `src/portal`. */
+/** The portal of this package: the same relative path from `dist/portal` and from `src/portal`. */
 const FOLDER = fileURLToPath(new URL('../../portal', import.meta.url))
 /** Beside this file: TypeScript in a checkout, compiled in a package. */
 const MAKE = fileURLToPath(new URL(`./make${extname(import.meta.url)}`, import.meta.url))
@@ -80,21 +80,21 @@ function onlyBuild(folder: string): string | undefined {
   return existsSync(dist) ? readdirSync(dist).find((name) => !name.startsWith('.')) : undefined
 }
 
-/** Resolves to what went wrong, or to undefined. */
+/** Resolves to the error, or to undefined. */
 function make(folder: string, digest: string, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
-    let said = ''
+    let output = ''
     const child = spawn(process.execPath, [MAKE, folder, digest], {
-      // Whatever the service was started with: this is what visitors of the portal get.
+      // Whatever environment the service was started with, visitors of the portal get a production build.
       env: { NODE_ENV: 'production' },
       stdio: ['ignore', 'ignore', 'pipe'],
       signal,
       killSignal: 'SIGKILL',
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-FAULT_LENGTH)
+      output = (output + text).slice(-FAULT_LENGTH)
     })
     child.once('error', (error) => resolve(signal.aborted ? 'building the portal took too long' : error.message))
-    child.once('close', (code) => resolve(code === 0 ? undefined : said.trim() || `the build ended with ${code}`))
+    child.once('close', (code) => resolve(code === 0 ? undefined : output.trim() || `the build ended with ${code}`))
   })
 }

@@ -1,11 +1,11 @@
 /** Addresses as text in one form, and which of them belong to private networks. */
 import { BlockList, isIP } from 'node:net'
 
-/** Lower case and as short as can be (RFC 5952), so that equal addresses are equal text. */
+/** Lower case and shortest form (RFC 5952), so that equal addresses are equal text. */
 export const canonical = (address: string): string =>
   isIP(address) === 6 ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
-/** What no visitor from the internet can reach (RFC 6890), with addresses for groups and for tests of routers. */
+/** Ranges that no visitor from the internet can reach (RFC 6890), with those for multicast and for benchmarks. */
 const PRIVATE_RANGES: readonly (readonly [network: string, bits: number, family: 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -27,7 +27,7 @@ const PRIVATE_RANGES: readonly (readonly [network: string, bits: number, family:
   ['ff00::', 8, 'ipv6'],
 ]
 
-/** One for each family: a list compares addresses of IPv4 in their mapped form with ranges of IPv6, too. */
+/** One list for each family: a BlockList compares IPv4 addresses in their mapped form with IPv6 ranges, too. */
 const privateNetworks = { ipv4: new BlockList(), ipv6: new BlockList() }
 for (const [network, bits, family] of PRIVATE_RANGES) privateNetworks[family].addSubnet(network, bits, family)
 

@@ -1,30 +1,35 @@
-/** Which certificate a server at one of our own addresses shows for a host name, and what a browser would say of it. */
+/** Which certificate the server at one of the service's own addresses sends for a host name, and whether browsers accept it. */
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import { toRfc3339 } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 
-type Asked = { address: string; port: number; name: string; now?(): number }
+type CertificateQuery = { address: string; port: number; name: string; now?(): number }
 
 /** A proxy that gets a certificate at the first handshake takes some seconds for it. */
 const HANDSHAKE_MS = 8000
 const ISSUER_LENGTH = 100
 
-export function readCertificate({ address, port, name, now = Date.now }: Asked): Promise<resources.CertificateCheck> {
+export function readCertificate({
+  address,
+  port,
+  name,
+  now = Date.now,
+}: CertificateQuery): Promise<resources.CertificateCheck> {
   return new Promise((resolve) => {
     let isConnected = false
-    // Nothing is sent to the server, so a certificate that is not valid does no harm: it is what we want to see.
+    // No data is sent to the server, so an invalid certificate does no harm: it is what is to be reported.
     const socket = connect({ host: address, port, servername: name, rejectUnauthorized: false, timeout: HANDSHAKE_MS })
     const end = (check: resources.CertificateCheck) => {
-      clearTimeout(patience)
+      clearTimeout(timeout)
       socket.destroy()
       resolve(check)
     }
-    const patience = setTimeout(() => end({ state: 'NO_ANSWER' }), HANDSHAKE_MS)
+    const timeout = setTimeout(() => end({ state: 'NO_ANSWER' }), HANDSHAKE_MS)
     socket.once('connect', () => {
       isConnected = true
     })
     socket.once('secureConnect', () => end(judge(socket, name, now())))
-    // A server that takes the connection and breaks off the handshake has no certificate for the name.
+    // A server that accepts the connection and aborts the handshake has no certificate for the name.
     socket.on('error', () => end({ state: isConnected ? 'MISSING' : 'NO_ANSWER' }))
     socket.once('close', () => end({ state: isConnected ? 'MISSING' : 'NO_ANSWER' }))
   })
@@ -47,7 +52,7 @@ function stateOf(
   name: string,
   now: number,
 ): resources.CertificateState {
-  // First: where the proxy falls back to another certificate, that is what has to be mended.
+  // Checked first: where the proxy falls back to another certificate, that is what has to be fixed.
   if (checkServerIdentity(name, certificate)) return 'WRONG_NAME'
   if (Date.parse(certificate.valid_to) < now) return 'EXPIRED'
   if (Date.parse(certificate.valid_from) > now) return 'NOT_YET_VALID'

@@ -84,7 +84,7 @@ test('a connection is made to our own addresses alone, whatever a tenant writes 
   assert.deepEqual(connections, [])
 })
 
-test('what an internal DNS server knows is not told: a private address looks like none', async (t) => {
+test('answers of an internal DNS server stay secret: a private address looks like none', async (t) => {
   const internal = ['10.1.2.3', '192.168.0.1', '172.31.0.1', '100.64.0.1', '127.0.0.1', 'fd00::1', 'fe80::1', '::1']
   const zone = Object.fromEntries(internal.map((address, index) => [`host-${index}.corp.example`, [address]]))
   const { check } = await checksWith(t, { zone: { ...zone, [OWN]: ['10.0.0.5'] } })
@@ -117,9 +117,9 @@ test('addresses that the operator gave count, private ones too, in whatever form
 
 test('where the service does not know its own address, it says so and shows what DNS has', async (t) => {
   const { checks, connections } = await checksWith(t, { zone: { 'www.example': ['198.51.100.7'] } })
-  const told = await checks.check({ accountId: 'a', ownHost: 'label.localhost', domains: ['www.example'] })
-  assert.deepEqual(told.checks[0]?.dns, { state: 'UNKNOWN', addresses: ['198.51.100.7'] })
-  assert.deepEqual([told.checks[0]?.certificate, told.records, connections], [{ state: 'NOT_CHECKED' }, [], []])
+  const result = await checks.check({ accountId: 'a', ownHost: 'label.localhost', domains: ['www.example'] })
+  assert.deepEqual(result.checks[0]?.dns, { state: 'UNKNOWN', addresses: ['198.51.100.7'] })
+  assert.deepEqual([result.checks[0]?.certificate, result.records, connections], [{ state: 'NOT_CHECKED' }, [], []])
 })
 
 test('an answer is used for a minute, or for ten seconds where a fresh one is wanted; those who ask at once share it', async (t) => {
@@ -196,7 +196,7 @@ test('thousands of addresses for one name are not passed on', async (t) => {
 
 const skip = HAS_OPENSSL ? false : 'needs openssl'
 
-test('a certificate is judged as a browser would, and nothing is said to the server', { skip }, async (t) => {
+test('a certificate is judged as by a browser, and no data is sent to the server', { skip }, async (t) => {
   const ask = async (certificate: Parameters<typeof makeCertificate>[1], laterMs = 0) => {
     const { port, names } = await startTls(t, await makeCertificate(t, certificate))
     const check = await readCertificate({
@@ -217,7 +217,7 @@ test('a certificate is judged as a browser would, and nothing is said to the ser
   assert.equal((await ask({ names: ['other.example.com', '*.www.example.com'] })).state, 'WRONG_NAME')
 })
 
-test('no answer, an answer that is no TLS, and a handshake that is broken off are told apart', async (t) => {
+test('no answer, an answer that is no TLS, and an aborted handshake have different states', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))

@@ -1,7 +1,7 @@
 /**
- * Looks whether custom host names lead here, and with which certificate they are answered. What DNS says of a name is a
- * tenant's to choose, so it is compared and never followed: a connection is made to our own public addresses only.
- * Answers are kept for a while, and each account may have so many names looked up.
+ * Checks whether custom host names lead to this service, and which certificate is sent for them. Tenants control the DNS records
+ * of their names, so these are only compared: connections are made to the service's own public addresses only. Results are
+ * cached for a while, and the lookups of each account are rate-limited.
  */
 import { type Clock, createBuckets, type Rate, toRfc3339 } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
@@ -15,18 +15,18 @@ type Parts = {
   lookUp: LookUp
   /** Public addresses of this service as the operator gave them; empty where the service finds them out by DNS. */
   publicAddresses?: readonly string[]
-  /** Where visitors reach the proxy in front by TLS. */
+  /** The port at which visitors reach the TLS proxy in front. */
   tlsPort?: number
   askCertificate?: typeof readCertificate
   rate?: Rate
 }
 
-export type Question = {
+export type DomainCheckRequest = {
   accountId: string
   /** The environment's own host name, which the operator has set up in DNS. */
   ownHost: string
   domains: readonly string[]
-  /** What is known already does not do, unless it is only seconds old. */
+  /** Only results that are a few seconds old are reused. */
   isFresh?: boolean
 }
 
@@ -34,11 +34,11 @@ export type Question = {
 const RATE: Rate = { atOnce: 200, perSecond: 5 }
 /** Of all accounts together, and of one. */
 const SLOTS = { max: 32, maxOfOwner: 4 }
-/** How long an answer is used, and how long where a fresh one is wanted. */
+/** How long a result is reused, and how long where a fresh one is wanted. */
 const KEPT_MS = 60_000
 const FRESH_MS = 10_000
-const KEPT_MAX = 2000
-/** A caller waits so long; what is not known by then is known at the next call. */
+const MAX_KEPT = 2000
+/** A caller waits this long; a check that takes longer is ready at a later call. */
 const WAIT_MS = 10_000
 const ADDRESSES_SHOWN = 8
 
@@ -54,8 +54,8 @@ export function createDomainChecks(parts: Parts) {
   const inSlot = createSlots(SLOTS)
 
   /**
-   * What the operator gave, or else what the environment's own host name has in DNS. Private addresses count only where
-   * they were given: tenants are told these, and an answer of an internal DNS server is not theirs to know.
+   * The public addresses that the environment's own host name has in DNS. Private ones do not count: tenants see the result, and
+   * must not learn what an internal DNS server answers.
    */
   async function findOwn(ownHost: string): Promise<Own> {
     const found = publicOf(await lookUp(ownHost))
@@ -95,7 +95,7 @@ export function createDomainChecks(parts: Parts) {
   }
 
   return {
-    async check({ accountId, ownHost, domains, isFresh = false }: Question): Promise<resources.DomainChecks> {
+    async check({ accountId, ownHost, domains, isFresh = false }: DomainCheckRequest): Promise<resources.DomainChecks> {
       const keptMs = isFresh ? FRESH_MS : KEPT_MS
       const isKnown = (domain: string) => clock.now() - (known.get(domain)?.time ?? -keptMs) < keptMs
       const asked = ownKnownOf(ownHost)
@@ -107,8 +107,8 @@ export function createDomainChecks(parts: Parts) {
       const finding = asked ?? findOwn(ownHost)
       if (!asked) keep(ownKnown, ownHost, { time: clock.now(), own: finding })
       const own = await finding
-      const patience = new AbortController()
-      const late = clock.sleep(WAIT_MS, patience.signal)
+      const timeout = new AbortController()
+      const late = clock.sleep(WAIT_MS, timeout.signal)
       const checks = await Promise.all(
         domains.map(async (domain) => {
           const kept = known.get(domain)
@@ -116,7 +116,7 @@ export function createDomainChecks(parts: Parts) {
           const begun = begin(accountId, domain, own)
           return Promise.race([begun, late.then(() => kept?.check ?? checking(domain))])
         }),
-      ).finally(() => patience.abort())
+      ).finally(() => timeout.abort())
       return { checks, records: recordsFor(ownHost, own) }
     },
   }
@@ -129,7 +129,7 @@ const isLocal = (host: string): boolean => host === 'localhost' || host.endsWith
 const publicOf = (found: Lookup): string[] =>
   found === 'no answer' ? [] : found.addresses.filter((address) => !isPrivate(address))
 
-/** A name with private addresses alone looks like one that does not exist: which names an internal DNS has is not told. */
+/** A name with only private addresses is reported as one that does not exist, so that names of an internal DNS stay secret. */
 function judge(found: Lookup, own: Own): resources.DnsCheck {
   if (found === 'no answer') return { state: 'NO_ANSWER', addresses: [] }
   const isOurs = (address: string) => own !== 'unknown' && own.has(address)
@@ -155,10 +155,10 @@ function recordsFor(ownHost: string, own: Own): resources.DnsRecord[] {
   ]
 }
 
-/** Beyond so many, the one that was kept first goes. */
+/** Above MAX_KEPT, the oldest one is dropped. */
 function keep<T>(all: Map<string, T>, key: string, value: T) {
   all.delete(key)
   all.set(key, value)
   const [oldest] = all.keys()
-  if (all.size > KEPT_MAX && oldest !== undefined) all.delete(oldest)
+  if (all.size > MAX_KEPT && oldest !== undefined) all.delete(oldest)
 }

@@ -1,4 +1,4 @@
-/** Work of many owners at once: so much in all, and so much of one owner; the rest waits in the order in which it came. */
+/** Limits concurrent work, in total and per owner; the rest waits in the order in which it came. */
 export function createSlots({ max, maxOfOwner }: { max: number; maxOfOwner: number }) {
   const waiting: { owner: string; start(): void }[] = []
   const running = new Map<string, number>()

@@ -1,9 +1,9 @@
 /**
- * What an app has written while it ran, for a deployment of the same build that takes its place: pages and data that it made
- * anew go on. The app that is replaced still runs and writes, so the copy is repeated until nothing has changed since.
+ * Copies what an app has written while it ran to a deployment of the same build that replaces it, so that regenerated pages and
+ * data are kept. The app that is replaced still runs and writes, so the copy is repeated until a pass finds no change.
  *
- * The copy is made in a sandbox, as the app's own user: whatever links the app puts where it writes, they lead to nothing but
- * its own files. A folder takes its place by being renamed once it is whole.
+ * The copy is made in a sandbox, as the app's own user: links that the app made lead to nothing but its own files. A folder
+ * that is complete is renamed into its place.
  */
 import { randomUUID } from 'node:crypto'
 import { chown, lstat, mkdir, rename } from 'node:fs/promises'
@@ -13,17 +13,17 @@ import { type Engine, type Mount, runToEnd } from '../engines/index.ts'
 import { type InstanceSpec, makeParents, outermost } from './instance.ts'
 
 const DEADLINE_MS = 60_000
-/** An app that has changed something each time is one that always does. */
-const PASSES_MAX = 5
+/** An app that has changed something during every pass is taken for one that always does. */
+const MAX_PASSES = 5
 
-/** False where it could not be carried on: then the deployment begins as the build left it. */
+/** False where it could not be copied: then the deployment begins as the build left it. */
 export async function carryOn(engine: Engine, from: string, spec: InstanceSpec, signal: AbortSignal): Promise<boolean> {
   const folders = await foldersIn(from, spec)
   if (folders.length === 0) return true
   const drafts = await makeDrafts(spec, folders)
   try {
     const over = AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)])
-    if (!(await copyUntilStill(engine, spec, drafts, over))) return false
+    if (!(await copyUntilUnchanged(engine, spec, drafts, over))) return false
     for (const { draft, to } of drafts) {
       const old = `${to}.${randomUUID()}.old`
       if (await isFolder(to)) await rename(to, old)
@@ -63,8 +63,8 @@ async function makeDrafts(
   return drafts
 }
 
-/** Times are kept: they say when a page was made. */
-async function copyUntilStill(
+/** Modification times are kept: they say when a page was made. */
+async function copyUntilUnchanged(
   engine: Engine,
   { user, limits }: InstanceSpec,
   drafts: readonly Draft[],
@@ -77,7 +77,7 @@ async function copyUntilStill(
   const sources = drafts.map((_, index) => `/from/${index}`)
   const argv = ['cp', '--archive', '--update', '--verbose', '--reflink=auto', '--target-directory=/to', ...sources]
   const job = { name: 'carry', argv, cwd: '/', environment: { PATH: '/usr/bin:/bin' }, mounts, user, limits }
-  for (let pass = 0; pass < PASSES_MAX; pass++) {
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
     let isChanged = false
     const note = (stream: 'stdout' | 'stderr') => {
       if (stream === 'stdout') isChanged = true

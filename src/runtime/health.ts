@@ -1,4 +1,4 @@
-/** Waits until an app answers on its port. Any HTTP answer counts: what it says is the app's own affair. */
+/** Waits until an app answers on its port. Any HTTP response counts, whatever its status. */
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -22,7 +22,7 @@ export async function untilItAnswers({ process, host, port, hostHeader, deadline
   const noteExit = () => {
     hasExited = true
   }
-  // One that could not even be started rejects; `crashed` tells why.
+  // The promise of a process that could not even be started rejects; `crashed` reports the reason.
   process.exited.then(noteExit, noteExit)
   let isListening = false
   for (let pauseMs = POLL_MS.first; !over.aborted && !hasExited; pauseMs = Math.min(pauseMs * 1.5, POLL_MS.max)) {
@@ -57,7 +57,7 @@ async function crashed(process: Process): Promise<Problem> {
 async function notBound(process: Process, port: number, seconds: number): Promise<Problem> {
   const elsewhere = await process.listeningPorts()
   const found = elsewhere.includes(port)
-    ? ' It listens there on an address that is not called, as ::1 is: let it listen on HOST.'
+    ? ' It listens on that port at another address, such as ::1: let it listen on HOST.'
     : elsewhere.length > 0
       ? ` It listens on ${elsewhere.join(', ')} instead.`
       : ''

@@ -1,9 +1,9 @@
 /**
- * Files of ours that Node loads ahead of an app, where its plan says so by a variable. The app's own files stay as they
- * are. A variable of the app with the value `off` goes before the plan's.
+ * Files of the service that Node loads ahead of an app (`--require`), where the build's plan asks for it by a variable. The
+ * app's own files stay as they are. An app switches them off with the value `off` of the same variable.
  *
  * They are copied for each start, since the app's user must be able to read them, whatever rights the service's own files
- * have: Node refuses to start without a file that it is told to load.
+ * have: Node refuses to start when it cannot load a file named by `--require`.
  */
 import { chmod, copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { createTurns } from '../base/index.ts'
 import type { Mount } from '../engines/index.ts'
 
-/** `oldestNode` is what the oldest framework needs that the file knows: below it there is nothing to hold on to. */
+/** `oldestNode` is the version that the oldest supported framework version needs: on older ones the file is not loaded. */
 const HOOKS = [{ variable: 'HEADLAND_NEXT_COHERENCE', folder: 'next', file: 'coherence.cjs', oldestNode: 18 }]
 const SOURCE = fileURLToPath(new URL('./hooks', import.meta.url))
 const INSIDE = '/headland/hooks'
@@ -24,7 +24,7 @@ export type Hooks = {
 
 export const NO_HOOKS: Hooks = { mounts: [], options: [] }
 
-type Where = {
+type HookOptions = {
   /** The version that the app runs on. */
   node: string
   variables: Readonly<Record<string, string>>
@@ -32,11 +32,11 @@ type Where = {
   runFolder: string
   /** Whether the app sees mounts; else it sees the machine's own paths. */
   isIsolating: boolean
-  /** What was revalidated in the environment: the text of the file that lies beside ours. */
+  /** What was revalidated in the environment: the content of `expiries.json` beside the hook files. */
   expiries?(): Promise<string>
 }
 
-export async function openHooks({ node, variables, runFolder, isIsolating, expiries }: Where): Promise<Hooks> {
+export async function openHooks({ node, variables, runFolder, isIsolating, expiries }: HookOptions): Promise<Hooks> {
   const mounts: Mount[] = []
   const options: string[] = []
   for (const { variable, folder, file, oldestNode } of HOOKS) {
@@ -55,8 +55,8 @@ export async function openHooks({ node, variables, runFolder, isIsolating, expir
 const inTurn = createTurns()
 
 /**
- * Replaces the file as a whole, for a process that runs or is about to. What it is to hold is asked for in turn, so that the
- * newest is always the last one written. Without our files there is nothing to write it for.
+ * Replaces the file as a whole, for a process that runs or is about to. Its content is read and written in turn, so that the
+ * newest is always the last one written. Nothing is written for an app without hook files.
  */
 export async function writeExpiries(runFolder: string, expiries: () => Promise<string>) {
   await inTurn(runFolder, async () => {

@@ -1,3 +1,3 @@
+export type { AwakeLimits } from './awake-slots.ts'
 export type { InstanceSpec } from './instance.ts'
-export type { AwakeLimits } from './places.ts'
 export { createSupervisor, type Running, type Supervisor } from './supervisor.ts'

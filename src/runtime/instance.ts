@@ -1,4 +1,4 @@
-/** One running process of a deployment: started on a free port, and trusted once it answers. */
+/** One running process of a deployment: started on a free port, and ready once it answers. */
 import { lstat, mkdir } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
 import { randomToken, removeTree } from '../base/index.ts'
@@ -22,31 +22,30 @@ export type InstanceSpec = {
   deployment: string
   /** The build whose output it is. */
   build: string
-  /** Whose it is. */
   owner: { account: string; environment: string }
   /** The output of the build, which the app sees as one read-only folder: the uppermost first. */
   layers: readonly string[]
   /** Where the folders are that the app may write to. */
   runFolder: string
   argv: readonly string[]
-  /** Where it is started, in the output. */
+  /** The working directory, relative to the output. */
   cwd: string
-  /** Folders of commands that come before those of the toolchain. */
+  /** Folders that come before those of the toolchain in PATH. */
   binaries: readonly string[]
   writable: readonly string[]
   variables: Readonly<Record<string, string>>
   user: Job['user']
-  /** The name that visitors will ask for: some apps refuse others. */
+  /** The host name that visitors use: some apps refuse others. */
   hostHeader: string
-  /** Node and what else it needs to run; fetched first, if that must be. */
+  /** Node and what else it needs to run; downloaded first where it is missing. */
   openToolchain(): Promise<Tools>
   log: LineLog
   limits: Limits
-  /** Its process is in another state now. */
+  /** Called when the state of its process has changed. */
   onState?(): void
-  /** What was revalidated in its environment, as the files that are loaded ahead of it read it. Asked at each start. */
+  /** What was revalidated in its environment, in the format that the hook files read. Called at each start. */
   expiries?(): Promise<string>
-  /** What it had written was removed, so that it begins as the build left it. */
+  /** Called when everything that it had written was removed, so that it begins as the build left it. */
   onReset?(): Promise<void>
 }
 
@@ -71,10 +70,11 @@ export async function startInstance(
   check(spec)
   const tools = await spec.openToolchain()
   const hooks = await hooksOf(spec, tools, engine)
-  const seen = await seenBy(spec, [...tools.mounts, ...hooks.mounts])
-  const place = await openPlace(networks)
-  const process = await startAt(place, seen, environmentOf(spec, tools, hooks, place), engine, spec)
-  const { host, port } = place
+  const files = await filesOf(spec, [...tools.mounts, ...hooks.mounts])
+  const endpoint = await openEndpoint(networks)
+  const environment = environmentOf(spec, tools, hooks, endpoint)
+  const process = await startAt(endpoint, { engine, spec, files, environment })
+  const { host, port } = endpoint
   try {
     await untilItAnswers({ process, host, port, hostHeader: spec.hostHeader, deadlineMs, signal })
   } catch (error) {
@@ -84,7 +84,7 @@ export async function startInstance(
   return { id: randomToken(), host, port, process }
 }
 
-/** What is started, as whom and where comes out of the database, and is not believed: before anything is made for it. */
+/** Program, user and folders come out of the database, which is not trusted: they are checked before anything is made. */
 function check({ user, cwd, argv: [program = ''], writable }: InstanceSpec) {
   checkTenant(user)
   checkInner(cwd, 'the folder to start in')
@@ -92,37 +92,41 @@ function check({ user, cwd, argv: [program = ''], writable }: InstanceSpec) {
   outermost(writable)
 }
 
-/** Where an app listens, and where that is reached from out here. */
-type Place = { host: string; listen: string; port: number; network: Job['network']; leave(): Promise<void> }
+/** The address that an app listens on (`listen`), and the one at which the service reaches it (`host`). */
+type AppEndpoint = { host: string; listen: string; port: number; network: Job['network']; release(): Promise<void> }
 
-/** In a network of its own the app has all ports to itself, and nobody but the service reaches it. */
-async function openPlace(networks: Networks | undefined): Promise<Place> {
+/** In a network namespace of its own the app has all ports to itself, and only the service reaches it. */
+async function openEndpoint(networks: Networks | undefined): Promise<AppEndpoint> {
   if (networks) {
-    const view = await networks.open('app', { callsService: true, port: OWN_PORT })
-    return { host: view.address, listen: view.listen, port: OWN_PORT, network: view, leave: () => view.close() }
+    const network = await networks.open('app', { callsService: true, port: OWN_PORT })
+    return { host: network.address, listen: network.listen, port: OWN_PORT, network, release: () => network.close() }
   }
   const port = await takePort()
-  return { host: HOST, listen: HOST, port, network: undefined, leave: async () => giveBackPort(port) }
+  return { host: HOST, listen: HOST, port, network: undefined, release: async () => giveBackPort(port) }
 }
 
 const OWN_PORT = 8080
 
-/** The place is the process's own until it ends, however it ends. */
+type Start = {
+  engine: Engine
+  spec: InstanceSpec
+  files: Pick<Job, 'mounts' | 'overlays'>
+  environment: Job['environment']
+}
+
+/** The endpoint is released when the process has ended, however it ends. */
 async function startAt(
-  place: Place,
-  seen: Pick<Job, 'mounts' | 'overlays'>,
-  environment: Job['environment'],
-  engine: Engine,
-  spec: InstanceSpec,
+  { network, release }: AppEndpoint,
+  { engine, spec, files, environment }: Start,
 ): Promise<Process> {
   const job: Job = {
     argv: spec.argv,
     cwd: join(APP, spec.cwd),
     environment,
-    ...seen,
+    ...files,
     name: 'app',
     limits: spec.limits,
-    ...(place.network ? { network: place.network } : {}),
+    ...(network ? { network } : {}),
     user: spec.user,
   }
   try {
@@ -130,7 +134,7 @@ async function startAt(
     const process = await engine.start(job, (stream, chunk) => spec.log.write(stream, '', chunk))
     const exited = process.exited
       .then(async (exit) => {
-        // What it wrote would end its successor, too: that one begins as the build left it.
+        // The files that it wrote would bring the next process over the limit too, so that one begins as the build left it.
         if (exit.excess?.includes('disk')) {
           await removeTree(join(spec.runFolder, 'own'))
           await spec.onReset?.()
@@ -139,19 +143,19 @@ async function startAt(
       })
       .finally(() => {
         spec.log.rest()
-        return place.leave()
+        return release()
       })
-    // Whoever asks is told; nobody has to.
+    // A caller that awaits it still gets the error; without one the rejection must not be unhandled.
     exited.catch(() => undefined)
     return { ...process, exited }
   } catch (error) {
     spec.log.rest()
-    await place.leave()
+    await release()
     throw error
   }
 }
 
-/** They are for the better: an app runs without them too. */
+/** An app runs without hooks, too: an error is written to its log. */
 async function hooksOf(
   { variables, runFolder, log, expiries }: InstanceSpec,
   { node }: Tools,
@@ -160,17 +164,17 @@ async function hooksOf(
   try {
     return await openHooks({ node, variables, runFolder, isIsolating, ...(expiries ? { expiries } : {}) })
   } catch (error) {
-    log.write('stderr', '', Buffer.from(`headland: started without what it loads for the edge's cache: ${error}\n`))
+    log.write('stderr', '', Buffer.from(`headland: started without the hook for the edge's cache: ${error}\n`))
     return NO_HOOKS
   }
 }
 
-/** Every server listens to one of these names. */
+/** Frameworks read the address to listen on from one of HOST, HOSTNAME and NITRO_HOST. */
 function environmentOf(
   { variables, binaries, limits }: InstanceSpec,
   tools: Tools,
   hooks: Hooks,
-  { port, listen }: Place,
+  { port, listen }: AppEndpoint,
 ): Record<string, string> {
   const { NODE_OPTIONS } = { ...heapWithin(limits), ...variables }
   return {
@@ -190,7 +194,7 @@ function environmentOf(
 }
 
 /** Its output as one folder, and over it the folders that it writes to, which begin as the build left them. */
-async function seenBy(
+async function filesOf(
   { layers, runFolder, writable }: InstanceSpec,
   more: readonly Mount[],
 ): Promise<Pick<Job, 'mounts' | 'overlays'>> {
@@ -204,14 +208,14 @@ async function seenBy(
   return { mounts: [tree, ...more], overlays: below.length > 0 ? [{ at, layers }] : [] }
 }
 
-/** Of two that lie in one another, the outer: what is in it is written by the app, and nothing of ours is looked for there. */
+/** Of nested folders the outer ones only: the app writes everything in them, so nothing is mounted inside. */
 export function outermost(writable: readonly string[]): string[] {
   const paths = [...new Set(writable.map((path) => checkInner(normalize(path), 'a writable folder')))]
   if (paths.includes('.')) throw new Error('an app may not write to all of its own output')
   return paths.filter((path) => !paths.some((other) => other !== path && path.startsWith(`${other}/`)))
 }
 
-/** The service's own folders down to one that the app writes to, so that none of them is ever a link. */
+/** Makes the folders above one that the app writes to. They belong to the service, so none of them can be a link. */
 export async function makeParents(own: string, path: string) {
   const steps = [own, ...dirname(path).split('/')]
   for (let count = 1; count <= steps.length; count++) {

@@ -1,4 +1,4 @@
-/** Free ports on loopback, none given twice while it is in use. */
+/** Free ports on loopback. No port is given out again while it is in use. */
 import { createServer } from 'node:net'
 
 const inUse = new Set<number>()

@@ -10,7 +10,7 @@ import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { run } from '../../src/engines/network/commands.ts'
 import { OWN_CALLS } from '../../src/engines/network/loopback.ts'
-import type { NetworkView } from '../../src/engines/network/view.ts'
+import type { NetworkNamespace } from '../../src/engines/network/namespace.ts'
 import type { Scope } from '../support/folder.ts'
 import {
   CALL,
@@ -38,7 +38,7 @@ const server = require('node:net').createServer((socket) => {
 server.listen(values, () => console.log('listens'))
 `
 
-async function startApp(scope: Scope, view: NetworkView, listen: { host?: string; port: number }) {
+async function startApp(scope: Scope, view: NetworkNamespace, listen: { host?: string; port: number }) {
   const app = await startJob(view, TELLS, listen)
   scope.after(() => app.stop(0))
   await app.printed
@@ -61,16 +61,16 @@ function told(host: string, port: number): Promise<string> {
 }
 
 /** As root of the machine in the view: more than any tenant has. */
-function asRoot(view: NetworkView, ...command: string[]): Promise<string> {
+function asRoot(view: NetworkNamespace, ...command: string[]): Promise<string> {
   const [file = '', ...args] = view.around(command)
   return run(file, args)
 }
 
-const callAsRoot = async (view: NetworkView, places: Parameters<typeof callFrom>[1]) =>
+const callAsRoot = async (view: NetworkNamespace, places: Parameters<typeof callFrom>[1]) =>
   JSON.parse(await asRoot(view, process.execPath, '-e', `const values = ${JSON.stringify(places)}\n${CALL}`))
 
 /** The machine's end of a view's cable. */
-async function linkOf(view: NetworkView): Promise<string> {
+async function linkOf(view: NetworkNamespace): Promise<string> {
   const [route] = JSON.parse(await run('ip', ['-json', 'route', 'get', view.address])) as { dev: string }[]
   return route?.dev ?? ''
 }

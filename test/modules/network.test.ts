@@ -352,7 +352,7 @@ test('a service that was killed leaves its jobs without a network, and the next 
 
   const networks = await open(t, { folder })
   assert.equal(networks.swept, 2)
-  assert.equal((await tracesOf(interfacesOf(id).views)).filter((line) => !line.includes('table')).length, 0)
+  assert.equal((await tracesOf(interfacesOf(id).namespaces)).filter((line) => !line.includes('table')).length, 0)
   const view = await networks.open('a build')
   const gateway = (await readFile(view.mounts[0]?.from ?? '', 'utf8')).match(/nameserver (\S+)/)?.[1] ?? ''
   assert.deepEqual(await callFrom(view, { gateway: { host: gateway, port: 53 } }), { gateway: 'reached' })
@@ -401,7 +401,7 @@ test('rules that somebody has flushed are there again', { skip }, async (t) => {
 test('rules of others that stop jobs are found and named', { skip }, async (t) => {
   const networks = await open(t)
   assert.equal(await networks.obstacle(), undefined)
-  const mine = `"${interfacesOf(await idIn(networks)).anchor}*"`
+  const mine = `"${interfacesOf(await idIn(networks)).gatewayLink}*"`
   const table = `obstacle_${await idIn(networks)}`
   t.after(() => run('nft', ['delete', 'table', 'inet', table]))
   const rules = `table inet ${table} {

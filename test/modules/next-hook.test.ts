@@ -105,7 +105,7 @@ test('an API that fails holds the answer up only for a while, and is told again'
   api.status = 503
   const { status } = await app.get('/revalidate?tag=posts')
   assert.equal(status, 200)
-  assert.match(app.said(), /^headland: the edge could not be told what to forget, which is tried again: .* 503\n$/)
+  assert.match(app.said(), /^headland: the edge could not be purged, which is retried: .* 503\n$/)
   api.status = 200
   assert.deepEqual(await api.next(), ['headland-too-many-tags', 'posts'])
 })

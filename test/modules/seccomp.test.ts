@@ -13,7 +13,7 @@ import { INSIDE, LAUNCH, sandboxArguments } from '../../src/engines/sandbox/comm
 import { lookAtSystem } from '../../src/engines/sandbox/system.ts'
 import { ERRNO } from '../../src/engines/seccomp/bpf.ts'
 import { seccompProgram } from '../../src/engines/seccomp/index.ts'
-import { type Call, NUMBERS } from '../../src/engines/seccomp/numbers.ts'
+import { NUMBERS, type SystemCallName } from '../../src/engines/seccomp/numbers.ts'
 import { REFUSED } from '../../src/engines/seccomp/refused.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -66,12 +66,12 @@ async function run(argv: readonly string[], options: Options = {}) {
   return { code: await promise, text: text.trim() }
 }
 
-const numberOf = (call: Call): number | null => NUMBERS[call][process.arch === 'x64' ? 0 : 1]
+const numberOf = (call: SystemCallName): number | null => NUMBERS[call][process.arch === 'x64' ? 0 : 1]
 
 /** Makes each call in turn, and says which error it had, by number: 0 is none. */
 const CALLER = 'for (@ARGV) { my ($nr, @a) = map { $_ + 0 } split /,/; print syscall($nr, @a) == -1 ? $! + 0 : 0, " " }'
 
-async function errors(calls: readonly (readonly [call: Call, ...args: number[]])[], options: Options = {}) {
+async function errors(calls: readonly (readonly [call: SystemCallName, ...args: number[]])[], options: Options = {}) {
   const lists = calls.map(([call, ...args]) => [numberOf(call) ?? -1, ...args].join())
   const { code, text } = await run(['perl', '-e', CALLER, '--', ...lists], options)
   assert.equal(code, 0, text)

@@ -5,8 +5,8 @@ import {
   type Engine,
   heapWithin,
   type Limits,
+  type NetworkNamespace,
   type Networks,
-  type NetworkView,
 } from '../../engines/index.ts'
 import type { Digest, LineLog } from '../../storage/index.ts'
 import { placeAdapter } from '../adapters/place.ts'
@@ -76,7 +76,7 @@ export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
 }
 
 async function runIn(
-  network: NetworkView | undefined,
+  network: NetworkNamespace | undefined,
   { engine, packages, deadlines, limits }: RunParts,
   run: Run,
 ): Promise<Made> {

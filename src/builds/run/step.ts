@@ -7,7 +7,7 @@ import {
   type Job,
   type Limits,
   type Mount,
-  type NetworkView,
+  type NetworkNamespace,
   type Output,
   runToEnd,
 } from '../../engines/index.ts'
@@ -28,7 +28,7 @@ export type Runner = {
   signal: AbortSignal
   packageManager: string | null
   limits: Limits
-  network: NetworkView | undefined
+  network: NetworkNamespace | undefined
   /** The path of the lockfile in the archive. */
   lockfile: string | null
   /** Hosts that the variables of the environment name. */

@@ -1,14 +1,14 @@
 /**
- * Which files such as `.env` are sent. They hold secrets of whoever works here, and the rules of a repository are written
- * by whoever made it; so no rule takes one in. What git has, with the same content, its maker has already: many sites keep
- * public settings so, and do not build without them. Everything else is sent when it is asked for by name.
+ * Which files such as `.env` are sent. They hold secrets of the user, and the ignore rules of a repository are written by its
+ * author; so no rule can include one. A file that git tracks with the same content is known to the author already: many sites
+ * keep public settings so, and do not build without them. Any other one is sent only when the user names it.
  */
 import { join, relative, sep } from 'node:path'
 import { isLocalEnvFile } from '../../contract/index.ts'
 import { type GitIndex, openGitIndex } from './git-index.ts'
 import { repositoryAround } from './rules.ts'
 
-/** Says of a file or folder, relative to the project, whether it is sent; rules can only leave it out. */
+/** Returns whether a file or folder, relative to the project, is sent; rules can only leave it out. */
 export function envFileJudge(project: string, wanted: readonly string[]) {
   let repository: Promise<{ top: string; index: GitIndex } | undefined> | undefined
 

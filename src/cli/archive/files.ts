@@ -1,6 +1,6 @@
 /**
  * The files of a project that are sent, in an order that is the same on every machine. What the service would refuse is
- * refused here, before anything is sent, in words about the file on this machine.
+ * refused here, before anything is sent, with a message about the file on this machine.
  */
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -17,20 +17,20 @@ export type SourceFile = {
   from: string
   bytes: number
   isExecutable: boolean
-  /** Of a link: what it says in the archive. */
+  /** Of a link: its target in the archive. */
   target?: string
 }
 
 export type Source = {
   files: SourceFile[]
-  /** What can not be sent, and is not missed: a socket, a link to nowhere. */
+  /** What cannot be sent and is not needed: a socket, a broken link. */
   skipped: { path: string; why: string }[]
   hasRules: boolean
   /** Files such as `.env`: those that are sent, and those that stay here. */
   envFiles: { sent: string[]; leftOut: string[] }
 }
 
-/** Never sent, and no rule takes them in: what a build makes itself, the history, and what file managers leave behind. */
+/** Never sent, and no rule can include them: what a build makes itself, the history, and what file managers leave behind. */
 const NEVER = new Set(['node_modules', '.git', '.DS_Store', 'Thumbs.db'])
 
 /** `wantedEnvFiles`: relative to the folder, with slashes. */
@@ -47,7 +47,7 @@ export async function filesOf(folder: string, wantedEnvFiles: readonly string[] 
     })
     const found = entries.flatMap((entry) => {
       const path = at === '' ? entry.name : `${at}/${entry.name}`
-      // Where a project is deployed to is no part of it: the same source is the same archive in every environment.
+      // The project file is no part of the source, so that the same source is the same archive in every environment.
       if (NEVER.has(entry.name) || path === PROJECT_FILE) return []
       const isLeftOut = rules.leavesOut(path, entry.isDirectory() ? 'folder' : 'file')
       return isLeftOut && !isEnvFile(entry.name) ? [] : [{ path, entry, isLeftOut }]
@@ -78,8 +78,8 @@ export async function filesOf(folder: string, wantedEnvFiles: readonly string[] 
   }
 
   /**
-   * A link stays a link where it leads to something of the project, and says the shortest way there: the service takes no
-   * link to a link, and no absolute one.
+   * A link stays a link where it leads to a path of the project, with its final target as a relative path: the service accepts
+   * no link to a link, and no absolute one.
    */
   async function linkAt(path: string, from: string): Promise<SourceFile | undefined> {
     const end = await realpath(from).catch(() => undefined)
@@ -96,7 +96,7 @@ export async function filesOf(folder: string, wantedEnvFiles: readonly string[] 
   }
 
   await walk('', await readRules(project))
-  // By code units: no locale has a say in it.
+  // By code units, independent of the locale.
   source.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   for (const list of Object.values(source.envFiles)) list.sort()
   if (source.files.length === 0) {

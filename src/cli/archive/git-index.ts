@@ -1,7 +1,7 @@
 /**
- * What git has of a file. Only the index is read (gitformat-index(5), versions 2 to 4), and git itself is not started: the
- * settings of a repository that somebody else made can name programs that git would run. An index of another form, or one
- * that is damaged, has nothing.
+ * The files that git tracks. Only the index is read (gitformat-index(5), versions 2 to 4), and git itself is not started: the
+ * settings of a repository of another person can name programs that git would run. An index of another form, or a damaged one,
+ * counts as empty.
  */
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
@@ -32,7 +32,7 @@ export async function openGitIndex(top: string): Promise<GitIndex> {
   }
 }
 
-/** `.git`, or the folder that a file of that name leads to: so it is in a worktree and in a submodule. */
+/** `.git`, or the folder that a file of that name points to, as in a worktree and in a submodule. */
 async function folderOf(top: string): Promise<string> {
   const link = await read(join(top, '.git'), 4096)
   const [, folder] = /^gitdir: (.+?)\r?\n?$/.exec(link?.toString('utf8') ?? '') ?? []
@@ -48,28 +48,28 @@ async function read(file: string, maxBytes: number): Promise<Buffer | undefined>
   }
 }
 
-/** The name that git gives to a content. */
+/** The object id of a blob. */
 export const idOf = (content: Buffer): string =>
   createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')
 
-/** A file as git knew it last: what it had, and what the file system said of it. */
+/** A file in the index: its content's id, and what the file system said of it. */
 export type Indexed = {
   id: string
   mtimeSeconds: number
   mtimeNanoseconds: number
   bytes: number
-  /** As in a tree of git: kind and rights. */
+  /** As in a git tree: type and permissions. */
   mode: number
-  /** It was announced, and not added yet. */
+  /** `git add --intent-to-add`: announced, and not added yet. */
   isIntended: boolean
-  /** It is not in the working tree on purpose. */
+  /** Skip-worktree: it is not in the working tree on purpose. */
   isLeftOut: boolean
 }
 
 export const idsIn = (index: Buffer): Map<string, string> =>
   new Map([...readIndex(index)].map(([path, { id }]) => [path, id]))
 
-/** By path, without what is in conflict. */
+/** By path, without files in conflict. */
 export function readIndex(index: Buffer): Map<string, Indexed> {
   const files = new Map<string, Indexed>()
   try {
@@ -90,8 +90,8 @@ export function readIndex(index: Buffer): Map<string, Indexed> {
       if (end < 0 || kept.length > name.length) return files
       name = Buffer.concat([name.subarray(0, name.length - kept.length), index.subarray(kept.next, end)])
       nameBytes += name.length
-      // In version 4 a few bytes stand for a long name.
-      if (name.length > NAME_MAX_BYTES || nameBytes > NAMES_MAX_BYTES) return files
+      // In version 4 a few bytes can expand to a long name.
+      if (name.length > MAX_NAME_BYTES || nameBytes > MAX_NAMES_BYTES) return files
       if ((flags & STAGE) === 0) {
         files.set(name.toString('utf8'), {
           id: index.toString('hex', idAt, idAt + ID_BYTES),
@@ -103,7 +103,7 @@ export function readIndex(index: Buffer): Map<string, Indexed> {
           isLeftOut: (more & SKIP_WORKTREE) !== 0,
         })
       }
-      // An entry of the older versions is filled up to a multiple of 8.
+      // An entry of the older versions is padded to a multiple of 8.
       at = version === 4 ? end + 1 : at + ((end - at + 8) & ~7)
     }
     return files
@@ -113,9 +113,9 @@ export function readIndex(index: Buffer): Map<string, Indexed> {
   }
 }
 
-/** As long as a path can be on Linux; and of all of them together. */
-const NAME_MAX_BYTES = 4096
-const NAMES_MAX_BYTES = 256 * 1024 * 1024
+/** The longest path on Linux; and the limit of all of them together. */
+const MAX_NAME_BYTES = 4096
+const MAX_NAMES_BYTES = 256 * 1024 * 1024
 
 const EXTENDED = 0x4000
 const SKIP_WORKTREE = 0x4000
@@ -123,7 +123,7 @@ const INTENT_TO_ADD = 0x2000
 /** Of a conflict; 0 where there is none. */
 const STAGE = 0x3000
 
-/** How much of the name before is dropped: seven bits a byte, the highest says that there are more. */
+/** How much of the previous name is dropped: seven bits a byte, the highest bit says that there are more. */
 function lengthAt(index: Buffer, start: number): { length: number; next: number } {
   let next = start
   let byte = index.readUInt8(next++)

@@ -86,7 +86,7 @@ test('a file that vanishes before it is packed is named', async (t) => {
   )
 })
 
-test('packing ends when it is told to', async (t) => {
+test('packing ends when its signal is aborted', async (t) => {
   const { files } = await filesOf(await project(t))
   const stopped = AbortSignal.abort(new Error('enough'))
   await assert.rejects(

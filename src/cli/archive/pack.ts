@@ -1,6 +1,6 @@
 /**
- * Files as one zip. The same files make the same bytes, whenever and wherever they are packed: no time, no owner and no
- * mask of this machine gets into it. Another version of zlib may deflate another way; nothing depends on that.
+ * Packs files into one zip. The same files make the same bytes, whenever and wherever they are packed: it contains no time, no
+ * owner and no umask of this machine. Another version of zlib may deflate in another way; nothing depends on that.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -14,15 +14,15 @@ import { printableLine } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
 import type { SourceFile } from './files.ts'
 
-export type Archive = { path: string; bytes: number; digest: string; files: number }
+export type SourceArchive = { path: string; bytes: number; digest: string; files: number }
 
-/** Formats that are compressed already: they are put in as they are. */
+/** Formats that are compressed already: they are stored without compression. */
 const PACKED = /\.(?:avif|br|gif|gz|jpe?g|mp[34]|ogg|png|tgz|webm|webp|woff2?|zip)$/i
 
-/** Makes an archive in a folder for temporary files, and takes it away when `use` is over, however that ends. */
+/** Makes an archive in a temporary folder, and removes it when `use` is over, however that ends. */
 export async function withArchive<T>(
   files: readonly SourceFile[],
-  use: (archive: Archive) => Promise<T>,
+  use: (archive: SourceArchive) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'headland-'))
@@ -58,7 +58,7 @@ async function pack(files: readonly SourceFile[], path: string, signal: AbortSig
   return `sha256:${hash.digest('hex')}`
 }
 
-/** Up to this size a file is held in memory, which is several times as fast as a stream; and so much of them together. */
+/** Up to this size a file is read into memory, which is several times as fast as a stream; and the limit of all together. */
 const SMALL_BYTES = 128 * 1024
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 const READ_AT_ONCE = 32
@@ -91,7 +91,7 @@ async function contentOf({ path, from, target }: SourceFile): Promise<Buffer> {
   })
 }
 
-/** Zip keeps times without a zone, as a clock on the wall has them: this is the same on every wall. */
+/** Zip stores local times without a zone: this local time gives the same bytes in every zone. */
 const TIME = new Date(1980, 0, 1)
 
 function add(zip: ZipFile, file: SourceFile, content: Buffer | undefined, onError: (error: unknown) => void) {
@@ -103,7 +103,7 @@ function add(zip: ZipFile, file: SourceFile, content: Buffer | undefined, onErro
     zip.addBuffer(content, path, options)
     return
   }
-  // Opened when its turn comes: a project has more files than a process may have open.
+  // Opened when its turn comes: a project may have more files than a process may have open.
   zip.addReadStreamLazy(path, options, (take) => {
     const stream = createReadStream(from)
     stream.once('error', (error) => onError(unreadable(path, error)))

@@ -1,7 +1,7 @@
 /**
- * What of a project is left out. Rules come from `.gitignore` files, as git reads them, and from `.headlandignore` files,
- * which have the same syntax and the last word. All of them are one list, in which the last rule that fits decides: those
- * of a folder stand after those of the folders around it, and hold below it alone (gitignore(5), "pattern format").
+ * Which files of a project are left out. Rules come from `.gitignore` files, as git reads them, and from `.headlandignore`
+ * files, which have the same syntax and take precedence. All of them are one list, in which the last matching rule decides:
+ * those of a folder come after those of the folders around it, and apply only below it (gitignore(5), "pattern format").
  */
 import { stat } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -11,13 +11,13 @@ import { readSmallFile } from '../project/small-files.ts'
 const GIT_FILE = '.gitignore'
 const OWN_FILE = '.headlandignore'
 
-/** The largest that anybody has are some 100 KB. */
+/** The largest known ones have some 100 KB. */
 const MAX_BYTES = 1024 * 1024
 
 export type Rules = {
   /** `path` is relative to the project, with slashes. What is in a folder that is left out must not be asked for. */
   leavesOut(path: string, kind: 'file' | 'folder'): boolean
-  /** The same with what the files in this folder add. */
+  /** These rules together with those of the files in this folder. */
   within(folder: string): Promise<Rules>
   /** Whether any file with rules was found so far. */
   areGiven: boolean
@@ -50,8 +50,8 @@ export async function readRules(project: string): Promise<Rules> {
 }
 
 /**
- * A project may be a folder of a repository, whose rules hold in it too. One that the repository leaves out, such as the
- * output of a build, was named on purpose: then they do not.
+ * A project may be a folder of a repository, whose rules apply in it too. They do not apply in a folder that the repository
+ * itself ignores, such as the output of a build: the user chose it on purpose.
  */
 async function rulesAround(project: string): Promise<{ top: string; git: string[] }> {
   const none = { top: project, git: [] }
@@ -90,11 +90,11 @@ async function patternsIn(file: string, base: string): Promise<string[]> {
 /** The pattern as it would stand in the topmost file. */
 function rebase(line: string, base: string): string {
   if (base === '') return line
-  // Spaces at the end count only where a back-slash stands before them.
+  // Spaces at the end count only after a backslash.
   const pattern = line.replace(/(?<!\\) +$/, '')
   const [negation, body] = pattern.startsWith('!') ? ['!', pattern.slice(1)] : ['', pattern]
   const place = base.replaceAll(/[\\*?[]/g, '\\$&')
-  // With a slash anywhere but at its end it is about one place; without, about any depth.
+  // A pattern with a slash other than at its end is relative to its folder; without one it matches at any depth.
   const isAnchored = /\/(?!$)/.test(body)
   return `${negation}/${place}${isAnchored ? body.replace(/^\//, '') : `**/${body}`}`
 }

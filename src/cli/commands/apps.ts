@@ -37,7 +37,7 @@ export async function createApp(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
   const body = { region: `regions/${region}`, uploadable: {} }
   await service.call(api`/v1/accounts/${account}/apps`, { method: 'POST', query: { appId: app }, body })
-  // The answer to that is empty.
+  // The response to that is empty.
   const made = await service.call<resources.App>(api`/v1/accounts/${account}/apps/${app}`)
   printResult(
     call,

@@ -1,8 +1,8 @@
-/** Builds: what became of each archive, why, and what to do about it. */
+/** Builds: their results, why one failed, and what to do about it. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { helpAt } from '../connection/service.ts'
+import { helpAt } from '../connection/failures.ts'
 import { limitOf } from '../options.ts'
 import { countInWords } from '../output/figures.ts'
 import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../output/people.ts'
@@ -13,7 +13,7 @@ import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
 
 const EMPTY = "No builds yet. 'headland deploy' makes the first."
-/** A build that is cancelled has ended within 5 s; one that waits, at once. */
+/** A running build ends within 5 s after it is cancelled; one that waits, at once. */
 const CANCEL_TRIES = 30
 
 export async function listBuilds(call: ClientCall): Promise<undefined> {
@@ -48,7 +48,7 @@ export async function showBuild(call: ClientCall): Promise<undefined> {
   else call.terminal.print(inWords(call, build, at.service.url))
 }
 
-/** 0 when it is cancelled; 1 when it was over before that. */
+/** Returns 0 when it is cancelled, 1 when it was over before that. */
 export async function cancelBuild(call: ClientCall): Promise<number> {
   const tail = tailIn(call.positionals[0] ?? '', 'build')
   const at = await atEnvironment(call)
@@ -85,7 +85,7 @@ function secondsOf({ startTime, finishTime }: resources.Build, now: number): str
   return String(Math.max(0, Math.round((end - Date.parse(startTime)) / 1000)))
 }
 
-/** `compile hit 12 MB, kept 14 MB`. A service of an earlier version does not say what was kept. */
+/** `compile hit 12 MB, kept 14 MB`. A service of an earlier version does not send what was kept. */
 function cacheInWords({ cache, state, bytes, savedBytes }: resources.Build['caches'][number]): string {
   const used = `${cache} ${state.toLowerCase()}${state === 'HIT' && bytes > 0 ? ` ${sizeOf(bytes)}` : ''}`
   if (savedBytes === undefined) return used
@@ -116,11 +116,11 @@ function inWords({ terminal }: ClientCall, build: resources.Build, url: string):
   const warnings = warningsIn(build).map((text) => `${terminal.paint('yellow', 'warning')}  ${oneLine(text)}`)
   const head = [facts, ...(warnings.length > 0 ? ['', ...warnings] : [])].join('\n')
   if (held) {
-    const told = factsOf({ reason: held.reason, do: held.todo, 'see also': helpAt(url, held.page) })
-    return `${head}\n\n${terminal.paint('yellow', oneLine(held.message))}\n${told}`
+    const why = factsOf({ reason: held.reason, do: held.todo, 'see also': helpAt(url, held.page) })
+    return `${head}\n\n${terminal.paint('yellow', oneLine(held.message))}\n${why}`
   }
   if (!failure) return head
-  const told = factsOf({
+  const why = factsOf({
     reason: failure.reason,
     cause: [failure.cause, failure.retryable && 'A retry may help.'].filter(Boolean).join(' '),
     do: failure.todo,
@@ -128,5 +128,5 @@ function inWords({ terminal }: ClientCall, build: resources.Build, url: string):
     log: `headland logs --build ${shortId(build.name)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,
     changed: failure.changes.join('; '),
   })
-  return `${head}\n\n${terminal.paint('red', oneLine(failure.message))}\n${told}`
+  return `${head}\n\n${terminal.paint('red', oneLine(failure.message))}\n${why}`
 }

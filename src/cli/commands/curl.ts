@@ -1,6 +1,6 @@
 /**
- * Asks a site for something and prints what it answers, with the letters that curl has for the same. The name of a site
- * under `localhost` is not resolved, so that it works where the system does not know such names.
+ * Sends a request to a site and prints the response, with the option letters of curl. The name of a site under `localhost` is
+ * not resolved, so that it works where the system does not know such names.
  */
 import { type ClientRequest, request as httpRequest, type IncomingMessage, STATUS_CODES } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -9,11 +9,11 @@ import { buffer } from 'node:stream/consumers'
 import { EXIT, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { createConnection } from '../connection/connection.ts'
-import { CallFailed, unreachable } from '../connection/service.ts'
+import { noAnswer, unreachable } from '../connection/failures.ts'
 import { findSite, lookupFor, type Site } from '../connection/site.ts'
 import { readSmallFile } from '../project/small-files.ts'
 
-/** Within which a site says something. */
+/** The longest time in which a site may send nothing. */
 const SILENCE_MS = 5 * 60_000
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
@@ -40,13 +40,13 @@ async function printBody({ terminal }: ClientCall, answer: IncomingMessage, { ur
     for await (const piece of answer) await terminal.write(piece)
   } catch (error) {
     const { message } = error as Error
-    throw new CallFailed(0, 'NO_ANSWER', `${url.origin} broke off in the middle of its answer: ${message}. Ask again.`)
+    throw noAnswer(`${url.origin} broke off in the middle of its answer: ${message}. Ask again.`)
   }
 }
 
-type Asked = { method: string; headers: Record<string, string | string[]>; body: Buffer | undefined }
+type SiteRequest = { method: string; headers: Record<string, string | string[]>; body: Buffer | undefined }
 
-async function readRequest(call: ClientCall): Promise<Asked> {
+async function readRequest(call: ClientCall): Promise<SiteRequest> {
   const { options } = call
   const pieces = await Promise.all(((options.data ?? []) as string[]).map((text) => dataIn(call, text)))
   const body = pieces.length === 0 ? undefined : joined(pieces)
@@ -61,7 +61,7 @@ async function readRequest(call: ClientCall): Promise<Asked> {
   return { method, headers, body }
 }
 
-/** What stands here by default is replaced, and not said twice. */
+/** Headers with a default: a given value replaces it, and is not added to it. */
 const GIVEN_ONCE = new Set(['accept', 'user-agent', 'content-type', 'host'])
 
 function headerIn(text: string): [name: string, value: string] {
@@ -71,7 +71,7 @@ function headerIn(text: string): [name: string, value: string] {
   return [name.toLowerCase(), value]
 }
 
-/** `@file` is what a file holds, and `@-` what stdin does. */
+/** `@file` is the content of a file, and `@-` that of stdin. */
 async function dataIn({ folder }: ClientCall, text: string): Promise<Buffer> {
   if (!text.startsWith('@')) return Buffer.from(text)
   if (text === '@-') return buffer(process.stdin)
@@ -84,19 +84,22 @@ async function dataIn({ folder }: ClientCall, text: string): Promise<Buffer> {
 const joined = (pieces: readonly Buffer[]): Buffer =>
   Buffer.concat(pieces.flatMap((piece, index) => (index === 0 ? [piece] : [Buffer.from('&'), piece])))
 
-function answerOf(site: Site, { body, ...options }: Asked & { agent: ReturnType<typeof createConnection>['agent'] }) {
+function answerOf(
+  site: Site,
+  { body, ...options }: SiteRequest & { agent: ReturnType<typeof createConnection>['agent'] },
+) {
   const { url } = site
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
   const lookup = lookupFor(site)
   return new Promise<IncomingMessage>((answered, failed) => {
     const request = begin(() => send(url, { ...options, ...(lookup ? { lookup } : {}) }))
-    request.setTimeout(SILENCE_MS, () => request.destroy(new Error(`nothing was heard for ${SILENCE_MS / 1000} s`)))
+    request.setTimeout(SILENCE_MS, () => request.destroy(new Error(`it sent nothing for ${SILENCE_MS / 1000} s`)))
     request.once('response', answered).on('error', failed)
     request.end(body)
   })
 }
 
-/** Node refuses a method or a header that cannot be one before anything is sent. */
+/** Node refuses an invalid method or header before anything is sent. */
 function begin(start: () => ClientRequest): ClientRequest {
   try {
     return start()

@@ -1,4 +1,4 @@
-/** The commands of every day: their forms. What they do is loaded when they are typed. */
+/** The definitions of everyday commands. Their code is loaded when they are run. */
 import { names } from '../../contract/index.ts'
 import { type ClientCommand, ENVIRONMENT_OPTIONS, SERVICE_OPTIONS } from '../command.ts'
 import { YES_OPTION } from '../options.ts'
@@ -7,11 +7,11 @@ const FOLLOW_OPTIONS = {
   detach: { type: 'boolean', describe: 'Do not wait for the build.' },
   'cancel-on-interrupt': {
     type: 'boolean',
-    describe: 'Cancel the build when the command is ended by a signal and nobody can be asked.',
+    describe: 'Cancel the build when the command is ended by a signal and there is no terminal to ask.',
   },
 } as const
 
-/** An answer of a site is printed as it is. */
+/** The response of a site is printed as it is, so there is no --json. */
 const { json: _, ...SITE_OPTIONS } = ENVIRONMENT_OPTIONS
 
 export const DAILY_COMMANDS: readonly ClientCommand[] = [

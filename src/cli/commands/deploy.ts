@@ -1,12 +1,13 @@
-/** Sends a folder, and follows what becomes of it. */
+/** Sends a folder, and follows its build. */
 import { realpath, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { printableLine } from '../../base/index.ts'
 import { EXIT, isEnvFile, type resources, type schema, UsageError } from '../../contract/index.ts'
 import { filesOf, type Source } from '../archive/files.ts'
-import { type Archive, withArchive } from '../archive/pack.ts'
+import { type SourceArchive, withArchive } from '../archive/pack.ts'
 import type { ClientCall } from '../command.ts'
-import { CallFailed, type Service } from '../connection/service.ts'
+import { CallFailed } from '../connection/failures.ts'
+import type { Service } from '../connection/service.ts'
 import { followBuild } from '../follow-build.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { finish } from '../operation.ts'
@@ -29,18 +30,18 @@ export async function deploy(call: ClientCall): Promise<number> {
   messageIn(options)
   const report = reportFor(call)
   const folder = await whichFolder(call)
-  // Before anything is asked or made: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
-  // however long the rules of a repository take.
+  // Before anything is asked or created: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
+  // however long the ignore rules of a repository take.
   const wanted = await wantedEnvFiles(call, folder)
   const source = await withoutVariableFiles(call, await filesOf(folder, wanted), wanted)
-  if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report)
+  if (!options['list-files'] || !options.json) noteOddities(source, report)
   if (options['list-files']) return listFiles(call, source)
   const variables = await givenVariables(call)
   const interrupts = listenForInterrupts()
   try {
     return await send(call, { folder, source, variables, report, interrupts })
   } catch (error) {
-    // Whatever was under way says in its own words that it was stopped.
+    // After an interrupt, the error of the work under way is only a consequence.
     interrupts.signal.throwIfAborted()
     throw error
   } finally {
@@ -78,7 +79,7 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
   const cancelsWhenLeft = options['cancel-on-interrupt'] === true
   return await followBuild({ service, operation: sent, report, terminal, interrupts, cancelsWhenLeft })
 
-  async function uploaded(archive: Archive): Promise<resources.Operation | ValidatedPlan> {
+  async function uploaded(archive: SourceArchive): Promise<resources.Operation | ValidatedPlan> {
     report.archive(archive)
     report.described(described)
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)
@@ -99,7 +100,7 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
   }
 }
 
-/** Of the files first, then of the options: what comes later wins. */
+/** From the files first, then from the options: later ones win. */
 async function givenVariables(call: ClientCall): Promise<resources.ShellVariable[]> {
   const given: resources.ShellVariable[] = []
   for (const file of variableFiles(call)) given.push(...(await readPairsIn(call.folder, file)))
@@ -111,7 +112,7 @@ const variableFiles = ({ options }: ClientCall): string[] => [
   ...((options['env-file'] ?? []) as string[]),
 ]
 
-/** Without the files that variables are read from, unless one is asked for by name: what they hold is sent as variables. */
+/** Without the files that variables are read from, unless the user names one: their content is sent as variables. */
 async function withoutVariableFiles(call: ClientCall, source: Source, wanted: readonly string[]): Promise<Source> {
   const real = (file: string) => realpath(file).catch(() => file)
   const given = await Promise.all(variableFiles(call).map((file) => real(resolve(call.folder, file))))
@@ -133,7 +134,7 @@ type Setting = {
   signal: AbortSignal
 }
 
-/** Before the upload, so that its build has them; false where there are none. What is live is started with them, too. */
+/** Before the upload, so that its build has them; false where there are none. The live app is restarted with them, too. */
 async function setVariables(
   { environment }: Target,
   { service, variables, report, signal }: Setting,
@@ -146,7 +147,7 @@ async function setVariables(
     await finish(service, asked, undefined, signal)
   } catch (error) {
     if (!(error instanceof CallFailed) || error.exitCode === EXIT.service) throw error
-    // They may be for what is about to be sent.
+    // The live app may not work with variables that are meant for the new source.
     report.note(
       `What is live does not start with them, and runs on without (${error.reason}). They are set for the build.`,
     )
@@ -156,7 +157,7 @@ async function setVariables(
 
 type ValidatedPlan = schema.Static<typeof resources.validatedPlan>
 
-/** What was named; else the folder of `.headland.json`, so that it is the same from every folder of the project. */
+/** The given folder; else that of `.headland.json`, so that it is the same from every folder of the project. */
 async function whichFolder(call: ClientCall): Promise<string> {
   const { folder, positionals } = call
   const [named] = positionals
@@ -166,7 +167,7 @@ async function whichFolder(call: ClientCall): Promise<string> {
   return resolve(folder, named)
 }
 
-/** Relative to the project, as it was asked for in the folder where the command was typed. */
+/** Relative to the project; the options are relative to the current folder. */
 async function wantedEnvFiles({ folder, options }: ClientCall, project: string): Promise<string[]> {
   const top = await realpath(project)
   const named = (options['include-env-file'] ?? []) as string[]
@@ -185,7 +186,7 @@ async function wantedEnvFiles({ folder, options }: ClientCall, project: string):
 
 type Parts = Pick<Parameters<typeof findTarget>[0], 'at' | 'report' | 'signal' | 'newVariables'>
 
-/** Where it goes, written down beside the source unless that was done before. */
+/** The target, which is written to `.headland.json` unless that names it already. */
 async function whichTarget(call: ClientCall, folder: string, parts: Parts): Promise<Target> {
   const found = await findProject({ ...call, folder })
   const project = found?.project ?? {}
@@ -209,7 +210,7 @@ async function nameOfPackage(folder: string): Promise<string | undefined> {
     const { name } = JSON.parse(file?.content.toString('utf8') ?? '{}')
     return typeof name === 'string' ? name : undefined
   } catch {
-    // Whatever is wrong with it, the build will tell; a name is only suggested.
+    // The build reports what is wrong with it; here it only suggests a name.
     return undefined
   }
 }
@@ -219,7 +220,7 @@ const LARGE_BYTES = 50_000_000
 const BUILD_OUTPUT = /(?:^|\/)(\.next|\.nuxt|\.output|\.svelte-kit|\.astro)\//
 const MAX_SHOWN = 10
 
-function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report) {
+function noteOddities({ files, skipped, envFiles }: Source, report: Report) {
   for (const { path, why } of skipped.slice(0, MAX_SHOWN)) report.note(`${oneLine(path)} is not sent: ${why}.`)
   const output = files.map(({ path }) => BUILD_OUTPUT.exec(path)?.[1]).find(Boolean)
   if (output) report.note(`${output} is sent too, though every build makes its own: leave it out in .gitignore.`)

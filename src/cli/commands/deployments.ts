@@ -1,4 +1,4 @@
-/** Deployments: what was live, what is, and what shall be, back or forward, without a build. */
+/** Deployments: lists those of an environment, and makes an earlier or later one live without a build. */
 import { type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
@@ -10,7 +10,7 @@ import { tailIn, wholeId } from '../project/ids.ts'
 import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
 
-/** What is kept of an environment is far less, so what lies further back cannot be made live. */
+/** The service keeps far fewer of an environment, so an older one cannot be made live. */
 const MAX_SEEN = 1000
 
 export async function listDeployments(call: ClientCall): Promise<undefined> {
@@ -56,8 +56,8 @@ export async function activateDeployment(call: ClientCall): Promise<undefined> {
 }
 
 /**
- * The newest of those that were live and are older than the one that is. So the command, given again, goes further back:
- * to where it was before that would lead from one bad version to the other.
+ * The newest of those that were live and are older than the current one. So the command, run again, goes further back; the one
+ * that was live before would lead from one bad version back to the other.
  */
 async function previous(at: AtEnvironment): Promise<resources.Deployment> {
   const live = at.environment.deployment

@@ -1,9 +1,9 @@
-/** Domains: host names of one's own that lead to an environment. */
+/** Domains: custom host names of an environment. */
 import { domainToASCII } from 'node:url'
 import { didYouMean } from '../../base/index.ts'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { changeOnTop } from '../on-top.ts'
+import { changeWithEtag } from '../etag-change.ts'
 import { oneLine, printList, printResult } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
@@ -37,7 +37,7 @@ export async function addDomains(call: ClientCall): Promise<undefined> {
     .map(oneLine)
     .join(', ')
   const words = added
-    ? `${named(at)} answers at ${added} too, once its DNS leads here: 'headland domains check' tells.`
+    ? `${named(at)} answers at ${added} too, once its DNS leads here: 'headland domains check' shows it.`
     : `${named(at)} has it already.`
   printResult(call, after, words)
 }
@@ -57,7 +57,7 @@ export async function removeDomains(call: ClientCall): Promise<undefined> {
   printResult(call, after, `${named(at)} does not answer at ${call.positionals.join(', ')} any more.`)
 }
 
-/** Names that are not there yet are added: a redirect is mostly wanted for a name that comes second. */
+/** Names that the environment does not have yet are added: a redirect is usually for a second name. */
 export async function redirectDomain(call: ClientCall): Promise<undefined> {
   const [from = '', to] = call.positionals
   const isEnd = call.options.end === true
@@ -74,7 +74,7 @@ export async function redirectDomain(call: ClientCall): Promise<undefined> {
     const others = redirects.filter(({ domain }) => !isIn([from, to ?? from], domain))
     if (to === undefined) return { domains, redirects: others }
     const added = [from, to].filter((name) => !isIn(domains, name))
-    // The service takes no chains: what led to the name leads to its new target.
+    // The service accepts no chains: redirects to this name now lead to its new target.
     const moved = others.map((each) => (isIn([each.to], from) ? { ...each, to } : each))
     return { domains: [...domains, ...added], redirects: [...moved, { domain: from, to }] }
   })
@@ -131,7 +131,7 @@ const CERTIFICATE_WORDS: Record<resources.CertificateState, string> = {
   NO_ANSWER: 'no answer by https',
 }
 
-/** An earlier service tells of no redirects. */
+/** A service of an earlier version sends no redirects. */
 async function read({ service, path }: AtEnvironment): Promise<resources.Domains> {
   const list = await service.call<resources.Domains>(api`${path}/domains`)
   return { ...list, redirects: list.redirects ?? [] }
@@ -144,7 +144,7 @@ async function change(
   work: (known: resources.Domains) => Pick<resources.NewDomains, 'domains' | 'redirects'>,
 ): Promise<string[]> {
   const { service, path } = at
-  const changed = await changeOnTop({
+  const changed = await changeWithEtag({
     first,
     read: () => read(at),
     async write(known) {
@@ -161,5 +161,5 @@ const named = ({ environment }: AtEnvironment): string => oneLine(environment.di
 
 const isIn = (all: readonly string[], name: string): boolean => all.some((one) => plain(one) === plain(name))
 
-/** As the service keeps them: ASCII, lower case, without the dot of the root. What is no name stays as it is. */
+/** As the service stores them: ASCII, lower case, without the final dot. What is no host name stays as it is. */
 const plain = (name: string): string => domainToASCII(name.replace(/\.$/, '')) || name

@@ -3,7 +3,7 @@ import { names, optionText, requiredOption, type resources, UsageError } from '.
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { noteOnAddress } from '../connection/site.ts'
-import { changeOnTop } from '../on-top.ts'
+import { changeWithEtag } from '../etag-change.ts'
 import { finish, finishInSight } from '../operation.ts'
 import { ifMatch, makeSure, numberIn } from '../options.ts'
 import { idFor } from '../output/people.ts'
@@ -14,7 +14,7 @@ import { api } from '../project/path.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../project/where.ts'
 import { checkVariables, readPairs } from './variable-pairs.ts'
 
-/** Those of one app where it is known, by `--app` or the project; else of all apps. */
+/** Of one app where `--app` or the project names it; else of all apps. */
 export async function listEnvironments(call: ClientCall): Promise<undefined> {
   const app = optionText(call.options, 'app')
   if (call.options.all && app !== undefined)
@@ -83,7 +83,7 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
   const given = {
     displayName: optionText(call.options, 'name'),
     cmsEnvironment: optionText(call.options, 'cms'),
-    // Empty is a folder here: the top one.
+    // An empty value is the top folder here.
     rootDirectory: call.options.root as string | undefined,
   }
   const limits = limitsIn(call)
@@ -97,7 +97,7 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
     ...(Object.keys(limits).length > 0 ? { suspiciousOutput } : {}),
   }
   const fields = Object.keys(body) as (keyof typeof given | 'suspiciousOutput')[]
-  const asked = await changeOnTop({
+  const asked = await changeWithEtag({
     first: environment,
     read: () => service.call<resources.Environment>(path),
     write: ({ etag }) => service.call<resources.Operation>(path, { method: 'PATCH', body: { ...body, etag } }),
@@ -134,7 +134,7 @@ export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
   printResult(call, response ?? {}, `Deleted the environment ${named}.`)
 }
 
-/** The environment that stands behind the command, or the one that every other command would take. */
+/** The environment that is given as an argument, or the one that every other command would use. */
 const atNamed = (call: ClientCall) => {
   const [env] = call.positionals
   if (env === '') throw new UsageError('the name of the environment is empty')

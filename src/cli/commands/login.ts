@@ -1,12 +1,13 @@
 /**
- * Logs in, and remembers it. A user of the portal gets a session, which ends by itself; an API credential is kept as it
- * is. Nothing is remembered that the service did not take.
+ * Logs in, and saves the log-in. A user of the portal gets a session, which expires; an API credential is saved as it is. A
+ * log-in is saved only after the service has accepted it.
  */
 import { names, optionText, type resources, type schema, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { CallFailed, notAHeadland } from '../connection/failures.ts'
 import { isThisMachine } from '../connection/proxy.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
-import { type Authorization, CallFailed, createService, notAHeadland, textOf } from '../connection/service.ts'
+import { type Authorization, createService, textOf } from '../connection/service.ts'
 import { oneLine } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { findProject, PROJECT_FILE } from '../project/project-file.ts'
@@ -36,7 +37,7 @@ export async function login(call: ClientCall): Promise<undefined> {
   const service = createService(url, authorization, { proxies: environment.proxies })
   const accounts = await service.list<Account>(api`/v1/accounts`, 'accounts')
   await logins.save(url, authorization)
-  // Whoever has a credential for one account has chosen that account.
+  // A credential is for one account, so the user has chosen that account.
   const [only] = accounts
   if ('userId' in authorization && accounts.length === 1 && only) await logins.confirm(url, lastPart(only))
 
@@ -49,7 +50,7 @@ export async function login(call: ClientCall): Promise<undefined> {
     accounts.map((account) => `${oneLine(lastPart(account))} (${oneLine(account.role)})`).join(', ') || 'no account yet'
   terminal.say(`${terminal.paint('green', 'Logged in')} to ${url} as ${oneLine(user)}: ${roles}.`)
   if (expireTime) terminal.say(`It holds until ${expireTime}; for longer, use an API credential.`)
-  terminal.say(`Kept in ${logins.file}, for your eyes only.`)
+  terminal.say(`Saved in ${logins.file}, readable only by you.`)
 }
 
 export async function logout(call: ClientCall): Promise<undefined> {
@@ -59,7 +60,7 @@ export async function logout(call: ClientCall): Promise<undefined> {
   const url = given === undefined ? undefined : serviceUrl(given)
   const saved = url === undefined ? undefined : await logins.of(url)
   if (url === undefined || !saved) throw new UsageError(`you are not logged in${url ? ` to ${url}` : ''}`)
-  // First here: whatever the service says, it is forgotten.
+  // Removed here first, whatever the service answers.
   await logins.forget(url)
   const isEnded = 'cookie' in saved && !isExpired(saved) && (await endSession(call, url, saved))
   if (options.json) terminal.print(JSON.stringify({ url }))
@@ -84,11 +85,11 @@ async function whichService(call: ClientCall): Promise<string> {
 
 function askUser({ terminal }: ClientCall): Promise<string> {
   if (terminal.isInteractive) return askText(terminal, 'E-mail address, or user id of an API credential')
-  throw new UsageError('--user is required where nobody can be asked')
+  throw new UsageError('--user is required without a terminal')
 }
 
 async function askPassword({ terminal }: ClientCall): Promise<string> {
-  if (!terminal.isInteractive) throw new UsageError('--password-stdin is required where nobody can be asked')
+  if (!terminal.isInteractive) throw new UsageError('--password-stdin is required without a terminal')
   const password = await terminal.ask('Password: ', { isHidden: true })
   if (password === '') throw new UsageError('the password is empty')
   return password
@@ -105,7 +106,7 @@ async function firstLineOfStdin(): Promise<string> {
   return line
 }
 
-/** The pair that the service sets as a cookie is what it wants to see again. */
+/** The name and value of the session cookie are what later requests have to send. */
 async function openSession(
   { environment: { proxies } }: ClientCall,
   url: string,
@@ -145,6 +146,6 @@ function warnOfPlainText({ terminal }: ClientCall, url: string) {
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:' || isThisMachine(hostname)) return
   terminal.say(
-    `${terminal.paint('yellow', 'warning')}  ${url} is not encrypted: whoever is on the way can read the password.`,
+    `${terminal.paint('yellow', 'warning')}  ${url} is not encrypted: others on the network can read the password.`,
   )
 }

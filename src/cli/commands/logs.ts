@@ -1,8 +1,8 @@
-/** Prints the log of a running app, or of a build. Its lines are data, and go to stdout. */
+/** Prints the log of a running app, or of a build. Its lines are data, so they go to stdout. */
 import { printableLine } from '../../base/index.ts'
 import { EXIT, markIn, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { tellFailure } from '../follow-build.ts'
+import { reportFailure } from '../follow-build.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { numberIn } from '../options.ts'
 import { afterLast, beginningOf, LINES_OF_APP, markInWords } from '../output/app-log.ts'
@@ -39,10 +39,10 @@ export async function logs(call: ClientCall): Promise<number> {
     for await (const line of followLog(at.service, path, following)) print(line)
     if (!build) return EXIT.done
     const ended = await at.service.call<resources.Build>(api`/v1/${resource(build.name)}`)
-    if (ended.failure) return await tellFailure(at.service, ended, ended.failure, report)
+    if (ended.failure) return await reportFailure(at.service, ended, ended.failure, report)
     return ended.state === 'SUCCEEDED' ? EXIT.done : EXIT.caller
   } catch (error) {
-    // Ctrl-C is how one stops reading.
+    // Ctrl-C is the normal way to stop reading.
     if (error instanceof Interrupted || interrupts.signal.aborted) return EXIT.done
     throw error
   } finally {
@@ -69,13 +69,13 @@ async function readBuild(at: AtEnvironment, wanted: string): Promise<resources.B
 
 const timeOf = ({ time }: LogLine): string => new Date(time).toISOString()
 
-/** What a line marks stands in fields of its own. */
+/** A mark in a line gets fields of its own. */
 const printJson =
   ({ terminal }: ClientCall) =>
   (line: LogLine) =>
     terminal.print(JSON.stringify({ ...line, time: timeOf(line), ...markIn(line) }))
 
-/** In a terminal the hour, and phases as headings; for programs the whole time, and the phase in each line. */
+/** On a terminal the time of day, and phases as headings; for programs the full time, and the phase in each line. */
 function printText({ terminal }: ClientCall, isOfBuild: boolean): (line: LogLine) => void {
   if (!terminal.isShown) {
     return (line) => {

@@ -1,4 +1,4 @@
-/** Opens a site in the browser of whoever typed it, and prints its address. */
+/** Opens a site in the user's browser, and prints its address. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { ClientCall } from '../command.ts'
@@ -14,7 +14,7 @@ export async function open(call: ClientCall): Promise<undefined> {
     terminal.say('There is no browser that can be opened from here: open the address above yourself.')
 }
 
-/** With the address as the only argument, which begins with http: no program takes it for an option. */
+/** The address is added as the last argument. It begins with http, so no program takes it for an option. */
 const OPENERS: Partial<Record<NodeJS.Platform, readonly (readonly [string, ...string[]])[]>> = {
   darwin: [['open']],
   win32: [['rundll32', 'url.dll,FileProtocolHandler']],
@@ -23,7 +23,7 @@ const OTHERS = [['xdg-open'], ['wslview'], ['sensible-browser']] as const
 
 async function isOpened(url: string): Promise<boolean> {
   for (const [program, ...args] of OPENERS[process.platform] ?? OTHERS) {
-    // A browser may go on for as long as it is open, and nobody waits for it.
+    // A browser may run for a long time, so the command does not wait for it.
     const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
     try {
       await once(child, 'spawn')

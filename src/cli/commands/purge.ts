@@ -1,4 +1,4 @@
-/** What is stored at the edge, and by Next.js, is not served any more: all of it, or what has one of the paths or tags. */
+/** Purges what the edge and Next.js have cached: everything, or the given paths and tags. */
 import { type resources, UsageError } from '../../contract/index.ts'
 
 import type { ClientCall } from '../command.ts'
@@ -9,14 +9,14 @@ import { atEnvironment } from '../project/where.ts'
 export async function purge(call: ClientCall): Promise<undefined> {
   const paths = call.positionals
   const tags = (call.options.tag ?? []) as string[]
-  // An empty one, as a variable of a script may be, must not turn into "everything".
+  // An empty argument, as from an unset variable of a script, must not purge everything.
   const wrong = paths.find((path) => !path.startsWith('/'))
   if (wrong !== undefined) throw new UsageError(`'${wrong}' is not a path: it begins with a slash, as /news`)
   if (tags.includes('')) throw new UsageError('--tag is empty')
   const { service, path, environment } = await atEnvironment(call)
   const body = { ...(paths.length > 0 ? { paths } : {}), ...(tags.length > 0 ? { tags } : {}) }
   const done = await service.call<resources.Operation>(api`${path}:clearCache`, { method: 'POST', body })
-  // What keeps pages beside the edge is not the same for every app.
+  // Some apps keep pages in caches that a purge does not reach; the service has advice for them.
   const { freshness } = await service.call<resources.Environment>(path)
   const more = freshness && freshness.purge !== 'PAGES' ? ` ${freshness.advice}` : ''
   const what = [...paths, ...tags.map((tag) => `the tag ${oneLine(tag)}`)].join(', ')

@@ -1,4 +1,4 @@
-/** The commands about what an account has: their forms. What they do is loaded when they are typed. */
+/** The definitions of commands about an account's resources. Their code is loaded when they are run. */
 import { names, resources } from '../../contract/index.ts'
 import { ACCOUNT_OPTIONS, APP_OPTIONS, type ClientCommand, ENVIRONMENT_OPTIONS } from '../command.ts'
 import { LIMIT_OPTION, YES_OPTION } from '../options.ts'

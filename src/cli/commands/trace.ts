@@ -1,4 +1,4 @@
-/** "Why do I see this version?": the answer in a sentence, and what it rests on. */
+/** "Why do I see this version?": the answer in a sentence, and the facts behind it. */
 import { names, optionText, type resources, table, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
@@ -13,7 +13,7 @@ export async function trace(call: ClientCall): Promise<undefined> {
   call.terminal.print(call.options.json ? JSON.stringify(found) : inWords(call, found))
 }
 
-/** A path is at the environment that every other command would take; a whole address tells itself whose it is. */
+/** A path belongs to the environment that every other command would use; for a whole address it is found by its host. */
 async function environmentAt(call: ClientCall): Promise<{ service: Service; path: Path }> {
   const [address = ''] = call.positionals
   if (address.startsWith('/') || call.options.env !== undefined) return atEnvironment(call)

@@ -5,7 +5,7 @@ import { factsOf, oneLine, sizeOf } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { atEnvironment } from '../project/where.ts'
 
-/** Of each list; `--json` has all that the service tells. */
+/** Of each list; `--json` prints all that the service sends. */
 const PATHS_SHOWN = 10
 
 export async function showTraffic(call: ClientCall): Promise<undefined> {

@@ -1,4 +1,4 @@
-/** The ledger: who asked for builds and purges of an environment, and how they were answered. */
+/** Triggers: who asked for builds and purges of an environment, and the responses they got. */
 import type { resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { limitOf } from '../options.ts'

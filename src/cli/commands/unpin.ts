@@ -1,4 +1,4 @@
-/** Ends what a rollback pinned. */
+/** Removes the pin that a rollback has set. */
 import type { resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { oneLine, printResult } from '../output/rows.ts'

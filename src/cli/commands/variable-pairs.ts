@@ -1,4 +1,4 @@
-/** Variables as they are given on a command line: `KEY=VALUE`, `KEY` alone with the value at stdin, or a file of them. */
+/** Variables as they are given on a command line: `KEY=VALUE`, `KEY` alone with the value from stdin, or a file of them. */
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -9,11 +9,11 @@ import { ENV_FILE_BYTES, readEnv } from '../project/env-file.ts'
 const KEY = new RegExp(String(names.variableKey.pattern))
 const FAULTS_SHOWN = 5
 
-/** What comes later wins. */
+/** Of two with the same key the later one wins. */
 export async function readPairs(call: ClientCall, given: readonly string[]): Promise<resources.ShellVariable[]> {
   const pairs = new Map<string, string>()
   const withoutValue = given.filter((one) => !one.includes('='))
-  // There is one stdin, and it ends once.
+  // Only one value can be read from stdin.
   if (withoutValue.length > 1 && !call.terminal.isInteractive) {
     throw new UsageError(`only one value can be read from stdin, and ${withoutValue.join(', ')} have none`)
   }
@@ -25,7 +25,7 @@ export async function readPairs(call: ClientCall, given: readonly string[]): Pro
   return [...pairs].map(([key, value]) => ({ key, value }))
 }
 
-/** The variables of a dotenv file, by the rules of Node's own `--env-file`. What cannot be read is told by its line. */
+/** The variables of a dotenv file, by the rules of Node's own `--env-file`. Errors name the lines that cannot be read. */
 export async function readPairsIn(folder: string, file: string): Promise<resources.ShellVariable[]> {
   const { entries, faults } = readEnv(await textOf(resolve(folder, file), file))
   const refused = entries.flatMap(({ line, key, value }) => {
@@ -42,7 +42,7 @@ export async function readPairsIn(folder: string, file: string): Promise<resourc
   return entries.map(({ key, value }) => ({ key, value }))
 }
 
-/** What the service would refuse, before anything is made for it. Of two of the same name the later one counts. */
+/** Refuses what the service would refuse, before anything is created. Of two with the same key the later one wins. */
 export function checkVariables(given: readonly resources.ShellVariable[]): resources.ShellVariable[] {
   const variables = [...new Map(given.map((one) => [one.key, one])).values()]
   for (const { key, value } of variables) {
@@ -71,7 +71,7 @@ function faultOf(key: string, value: string): string | undefined {
     : undefined
 }
 
-/** A file, or a pipe as shells make one of `<(command)`. So much of it is read, and no more. */
+/** A file, or a pipe as shells make one of `<(command)`. The read is limited. */
 async function textOf(path: string, file: string): Promise<string> {
   let content: Buffer
   try {
@@ -91,7 +91,7 @@ async function secretOf({ terminal }: ClientCall, key: string): Promise<string> 
   const pieces: Buffer[] = []
   for await (const piece of process.stdin) pieces.push(piece as Buffer)
   if (pieces.length === 0) throw new UsageError(`${key} has no value: give ${key}=VALUE, or the value at stdin`)
-  // What `echo` and editors put at the end is not part of it.
+  // The line end that `echo` and editors add is not part of the value.
   return Buffer.concat(pieces)
     .toString('utf8')
     .replace(/\r?\n$/, '')

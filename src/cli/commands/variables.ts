@@ -10,7 +10,7 @@ import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 import { changeVariables, isSame, setting, type VariableChange } from '../variable-change.ts'
 import { checkKey, checkVariables, readPairs, readPairsIn } from './variable-pairs.ts'
 
-/** In place of a value that was not asked for. */
+/** Shown in place of a value that is not shown without --show. */
 const HIDDEN = '(hidden)'
 
 export async function listVariables(call: ClientCall): Promise<undefined> {
@@ -48,7 +48,7 @@ export async function unsetVariables(call: ClientCall): Promise<undefined> {
   await change(call, at, {
     words: `Unset ${[...gone].join(', ')}.`,
     after: (before) => before.filter(({ key }) => !gone.has(key)),
-    // What somebody else has unset already is as it should be.
+    // A variable that another request has unset already is no clash.
     clash: (first, now) =>
       [...gone].filter((key) => Object.hasOwn(now.shellVariableEtags, key) && !isSame(first, now, key)),
   })
@@ -67,7 +67,7 @@ async function change(call: ClientCall, at: AtEnvironment, { words, ...change }:
   printResult(call, environment.shellVariables, `${words} ${await effectOf(at, environment)}`)
 }
 
-/** When it is seen. What was written into pages while they were built is not changed by a restart. */
+/** When the change takes effect. A restart does not change what was written into pages while they were built. */
 async function effectOf({ service }: AtEnvironment, { build }: resources.Environment): Promise<string> {
   if (!build) return 'The first build takes it up.'
   const { plan } = await service.call<resources.Build>(api`/v1/${resource(build)}`)

@@ -1,6 +1,6 @@
 /**
- * How one service is spoken to: over connections that are kept, through a proxy or straight. This is `node:http` in the
- * form of `fetch`, which goes through no proxy of this kind for plain HTTP and does not say why a proxy refused.
+ * HTTP connections to one service: kept alive, through a proxy or direct. This wraps `node:http` in the form of `fetch`, which
+ * itself uses no such proxy for plain HTTP and does not report why a proxy refused.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
@@ -9,7 +9,7 @@ import { type ProxyServer, type ProxyVariables, proxyFor } from './proxy.ts'
 
 export type Connection = {
   proxy: ProxyServer | undefined
-  /** For whoever makes a request of `node:http`. */
+  /** For requests by `node:http`. */
   agent: HttpAgent
   send(url: string, options: SendOptions): Promise<Response>
 }
@@ -35,14 +35,14 @@ export function createConnection(service: string, variables: ProxyVariables = {}
       new Promise((resolve, reject) => {
         const sent = request(url, { ...options, agent })
         sent.once('response', (answer) => resolve(responseOf(answer)))
-        // There may be one after the answer too, which its body tells.
+        // An error after the response is reported by its body.
         sent.on('error', reject)
         sent.end(body)
       }),
   }
 }
 
-/** Statuses with which there is no body, and a `Response` takes none. */
+/** Statuses for which `Response` accepts no body. */
 const BODILESS = [204, 205, 304]
 
 function responseOf(answer: IncomingMessage): Response {

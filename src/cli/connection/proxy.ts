@@ -5,7 +5,7 @@
 import { BlockList, isIP } from 'node:net'
 import { UsageError } from '../../contract/index.ts'
 
-/** What the environment of the process says, each with the name of the variable that says it. */
+/** The values from the environment of the process, each with the name of its variable. */
 export type ProxyVariables = {
   http?: Named | undefined
   https?: Named | undefined
@@ -36,7 +36,7 @@ export function proxyFor(address: string, { http, https, except = '' }: ProxyVar
   return { url, shown: url.origin, variable: named.variable }
 }
 
-/** Names that every system takes for itself, and the addresses behind them. */
+/** Names and addresses by which every machine reaches itself. */
 export const isThisMachine = (hostname: string): boolean =>
   /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])\.?$/i.test(hostname)
 

@@ -1,6 +1,6 @@
 /**
- * Log-ins that are remembered, one for each service, in a file that only its owner can read. A log-in is sent to the
- * address that it was made for and to no other. With it stand the accounts that the user has sent something to.
+ * Saved log-ins, one for each service, in a file that only its owner can read. A log-in is only ever sent to the address that
+ * it was made for. The file also lists the accounts that the user has confirmed.
  */
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,14 +9,14 @@ import { readSmallFile, replaceFile } from '../project/small-files.ts'
 import type { Authorization } from './service.ts'
 
 type Saved = {
-  /** The service of the last log-in: spoken to where nothing else says which. */
+  /** The service of the last log-in: the default where nothing else names one. */
   last?: string
   logins: Record<string, Authorization>
-  /** By service: accounts that the user chose or confirmed, and no file did. */
+  /** By service: accounts that the user, and not a project file, has chosen or confirmed. */
   accounts?: Record<string, string[]>
 }
 
-/** Some hundred log-ins. */
+/** Enough for hundreds of log-ins. */
 const MAX_BYTES = 1024 * 1024
 
 export const loginsFile = (configFolder: string): string => join(configFolder, 'headland', 'logins.json')
@@ -79,7 +79,7 @@ function parse(text: string): Saved | undefined {
 export const isExpired = (login: Authorization): boolean =>
   'cookie' in login && login.expireTime !== undefined && Date.parse(login.expireTime) < Date.now()
 
-/** The address of a service, in the one form under which log-ins are remembered. */
+/** The address of a service, in the one form under which log-ins are saved. */
 export function serviceUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {

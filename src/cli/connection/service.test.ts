@@ -1,4 +1,4 @@
-/** Whatever a server answers, a call ends, and takes no more memory than an answer may. */
+/** Whatever a server answers, a call ends, and its memory is bounded. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -10,7 +10,8 @@ import { TIMEOUT_MS } from '../../../test/support/until.ts'
 import { EXIT } from '../../contract/index.ts'
 import { followLog, readLog } from '../output/log-lines.ts'
 import { api } from '../project/path.ts'
-import { CallFailed, createService, failureOf, helpAt } from './service.ts'
+import { CallFailed, failureOf, helpAt } from './failures.ts'
+import { createService } from './service.ts'
 
 type Handle = (response: ServerResponse, request: IncomingMessage) => unknown
 
@@ -32,7 +33,7 @@ async function serviceWith(t: Scope, handle: Handle, timeout = {}) {
 
 const MIB = 1024 * 1024
 
-/** Writes for as long as somebody reads; tells how much that was. */
+/** Writes until the client stops reading; returns how much that was. */
 function endless(piece: string | Buffer, status = 200) {
   const sent = { bytes: 0 }
   const handle = async (response: ServerResponse) => {
@@ -123,7 +124,7 @@ test('all of a list that has an end is read, however large its pages are', async
   assert.equal((await service.list(THINGS, 'things')).length, things.length)
 })
 
-test('what is no answer of a Headland is told as such', async (t) => {
+test('a response that is not from a Headland is reported as such', async (t) => {
   const answers = ['null', '7', '"text"', '<html>', '{"things": "text"}', '{"things": [], "nextPageToken": {}}']
   for (const answer of answers) {
     const { service } = await serviceWith(t, (response) => response.end(answer))
@@ -193,10 +194,11 @@ test('the first ones of a list that comes one by one are not asked for without e
 
 test('a failure that the error reference knows leads to its page, at the service that answered', () => {
   const body = JSON.stringify({ error: { message: 'x', details: [{ reason: 'APP_NOT_FOUND' }] } })
-  const known = failureOf('https://h.test', 404, new Headers(), body)
+  const at = { url: 'https://h.test', status: 404, headers: new Headers() }
+  const known = failureOf({ ...at, text: body })
   assert.equal(known.help, 'https://h.test/docs/reference/errors#APP_NOT_FOUND')
   const odd = JSON.stringify({ error: { message: 'x', details: [{ reason: '../../evil' }] } })
-  assert.equal(failureOf('https://h.test', 404, new Headers(), odd).help, undefined)
+  assert.equal(failureOf({ ...at, text: odd }).help, undefined)
   assert.equal(
     helpAt('https://h.test', '/docs/troubleshooting/type-error'),
     'https://h.test/docs/troubleshooting/type-error',

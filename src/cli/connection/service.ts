@@ -1,11 +1,12 @@
 /**
- * Calls the public API of one Headland. What goes wrong is thrown as a `CallFailed`, with the exit code that it means. An
- * answer has a size and a time within which it comes, whatever the server is.
+ * Calls the public API of one Headland. Failures are thrown as `CallFailed`, which has the exit code for them. The size of a
+ * response and the time to wait for it are limited, whatever the server sends.
  */
-import { EXIT, helpPage, LIMITS, PROBLEMS, type Reason } from '../../contract/index.ts'
+import { LIMITS } from '../../contract/index.ts'
 import type { Path } from '../project/path.ts'
 import { type Connection, createConnection } from './connection.ts'
-import type { ProxyServer, ProxyVariables } from './proxy.ts'
+import { CallFailed, failureOf, noAnswer, notAHeadland, parseJson, unreachable } from './failures.ts'
+import type { ProxyVariables } from './proxy.ts'
 
 /** An API credential, or the session of a user with the time at which it ends. */
 export type Authorization = { userId: string; password: string } | { cookie: string; expireTime?: string }
@@ -26,9 +27,9 @@ export type Service = {
   /** As request headers. */
   authorization: Record<string, string>
   connection: Connection
-  /** The JSON of the answer. */
+  /** The JSON of the response. */
   call<T>(path: Path, options?: CallOptions): Promise<T>
-  /** The answer itself, for what is not JSON. Whoever reads it sees to its size and its time. */
+  /** The response itself, for what is not JSON. The caller has to limit its size and its time. */
   ask(path: Path, options?: CallOptions): Promise<Response>
   /** All pages of a list: `list(path`/v1/accounts/${account}/apps`, 'apps')`. */
   list<T>(path: Path, field: string, query?: Query): Promise<T[]>
@@ -43,33 +44,8 @@ const MAX_PAGES = 1000
 /** Of the first ones of a list, pages beyond those that full ones would take. */
 const MAX_SHORT_PAGES = 20
 const MAX_ERROR_BYTES = 256 * 1024
-const MAX_MESSAGE_LENGTH = 4000
-/** Longer than any call takes: what does not end with the answer is an operation. */
+/** Longer than any call takes: longer work is an operation, which is answered at once. */
 const MAX_ANSWER_MS = 120_000
-
-export class CallFailed extends Error {
-  /** 0 where there was no answer. */
-  readonly status: number
-  /** One of the error reference, or `NO_ANSWER`, or `HTTP_502` where somebody else answered. */
-  readonly reason: string
-  readonly exitCode: number
-  /** What to do about it, where the error reference knows. */
-  readonly todo: string | undefined
-  /** The page of the service that tells more, where `url` is given. */
-  readonly help: string | undefined
-  readonly retryAfterSeconds: number | undefined
-
-  constructor(status: number, reason: string, message: string, retryAfterSeconds?: number, url?: string) {
-    super(message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)} …` : message)
-    this.name = 'CallFailed'
-    this.status = status
-    this.reason = reason
-    this.todo = problemOf(reason)?.todo
-    this.help = url !== undefined && problemOf(reason) ? helpAt(url, helpPage(reason as Reason)) : undefined
-    this.exitCode = exitCodeOf(status, reason)
-    this.retryAfterSeconds = retryAfterSeconds
-  }
-}
 
 export function createService(
   url: string,
@@ -79,7 +55,7 @@ export function createService(
   const sent = headersOf(authorization)
   const connection = createConnection(url, proxies)
 
-  /** Until there is a result, the caller has enough, or it is too late. */
+  /** Runs the work with a signal that the caller or the timeout aborts. */
   async function inTime<T>(signal: AbortSignal | undefined, work: (until: AbortSignal) => Promise<T>): Promise<T> {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new Error(`no answer within ${answerMs / 1000} s`)), answerMs)
@@ -109,23 +85,23 @@ export function createService(
     })
     if (response.ok) return response
     const text = await textOf(response, MAX_ERROR_BYTES)
-    throw failureOf(url, response.status, response.headers, text, connection.proxy)
+    throw failureOf({ url, status: response.status, headers: response.headers, text, proxy: connection.proxy })
   }
 
   const ask = (path: Path, options: CallOptions = {}): Promise<Response> =>
     inTime(options.signal, (until) => send(path, options, until))
 
-  /** The JSON of an answer, and the length of its text. */
+  /** The JSON of a response, and the length of its text. */
   async function read<T>(path: Path, options: CallOptions = {}): Promise<{ answer: T; length: number }> {
     const text = await inTime(options.signal, async (until) =>
       textOf(await send(path, options, until), MAX_ANSWER_BYTES),
     )
-    const answer = text === '' ? {} : parse(text)
+    const answer = text === '' ? {} : parseJson(text)
     if (typeof answer !== 'object' || answer === null) throw notAHeadland(url)
     return { answer: answer as T, length: text.length }
   }
 
-  /** Page by page; `query` is asked before each. */
+  /** Page by page; `query` is called before each. */
   async function* pagesOf<T>(path: Path, field: string, query: () => Query) {
     let length = 0
     let pageToken: string | undefined
@@ -138,7 +114,7 @@ export function createService(
       yield { items: items as T[], isLast: next === '' }
       if (next === '') return
     }
-    throw new CallFailed(0, 'NO_ANSWER', `The list of ${field} at ${url} has no end.`)
+    throw noAnswer(`The list of ${field} at ${url} has no end.`)
   }
 
   return {
@@ -149,14 +125,14 @@ export function createService(
     call: async <T>(path: Path, options?: CallOptions) => (await read<T>(path, options)).answer,
     async list<T>(path: Path, field: string, query: Query = {}) {
       const all: T[] = []
-      // No size is asked for unless given: not every list is one of pages, and none takes a parameter that it does not know.
+      // No page size is sent unless given: not every list has pages, and the API refuses unknown parameters.
       for await (const { items } of pagesOf<T>(path, field, () => query)) for (const item of items) all.push(item)
       return all
     },
     async first<T>(path: Path, field: string, limit: number) {
       const found: T[] = []
       const query = () => ({ pageSize: Math.min(limit - found.length, LIMITS.maxPageSize) })
-      // A service may give fewer than it was asked for, and not one by one without end.
+      // A service may return smaller pages than requested, but their number is limited.
       let pagesLeft = MAX_SHORT_PAGES + Math.ceil(limit / LIMITS.maxPageSize)
       for await (const { items, isLast } of pagesOf<T>(path, field, query)) {
         found.push(...items.slice(0, limit - found.length))
@@ -166,73 +142,6 @@ export function createService(
       return { items: found, hasMore: false }
     },
   }
-}
-
-/** What an error says, as far as it is there: nobody has looked at it yet. */
-type Told = { error?: { message?: unknown; details?: { reason?: string }[] } | null } | null
-
-/** The failure that an answer tells of; a proxy in between may have written it. */
-export function failureOf(
-  url: string,
-  status: number,
-  headers: Headers,
-  text: string,
-  proxy?: ProxyServer,
-): CallFailed {
-  if (proxy && status === 407) return refusedBy(proxy, url, status)
-  const told = (parse(text) as Told | undefined)?.error
-  const after = Number(headers.get('retry-after') ?? Number.NaN)
-  const retryAfterSeconds = after >= 0 && after < Number.POSITIVE_INFINITY ? after : undefined
-  const details = Array.isArray(told?.details) ? told.details : []
-  const reason = details.map((detail) => detail?.reason).find((one) => typeof one === 'string' && one !== '')
-  if (typeof told?.message === 'string' && told.message !== '')
-    return new CallFailed(status, reason ?? `HTTP_${status}`, told.message, retryAfterSeconds, url)
-  const where = headers.get('location')
-  const through = proxy ? `, or the proxy ${proxy.shown} for it` : ''
-  const said = where ? `${url} leads on to ${where}; give that address.` : `${url}${through} answered with ${status}.`
-  return new CallFailed(status, `HTTP_${status}`, said, retryAfterSeconds)
-}
-
-/** Whatever answers there, it is something else. */
-export const notAHeadland = (url: string): CallFailed =>
-  new CallFailed(0, 'NO_ANSWER', `${url} does not answer as a Headland does. Is it the right address?`)
-
-type Fault = Error & { code?: string; statusCode?: number; cause?: { message?: string; code?: string } }
-
-export function unreachable(url: string, error: unknown, proxy?: ProxyServer): CallFailed {
-  const { message, code, statusCode, cause } = error as Fault
-  if (proxy && code === 'ERR_PROXY_TUNNEL' && statusCode !== undefined) return refusedBy(proxy, url, statusCode)
-  const why = cause?.message || cause?.code || message || code
-  if (!proxy)
-    return new CallFailed(0, 'NO_ANSWER', `${url} was not reached: ${why}. Is it the right address, and is it running?`)
-  const hint = `Is ${proxy.variable} right? What needs no proxy is named in NO_PROXY.`
-  return new CallFailed(0, 'NO_ANSWER', `${url} was not reached through the proxy ${proxy.shown}: ${why}. ${hint}`)
-}
-
-/** It stands between, and said no. Its password is not told. */
-function refusedBy({ shown, variable, url: { username } }: ProxyServer, url: string, status: number): CallFailed {
-  const said = `The proxy ${shown} does not lead to ${url}: it answered with ${status}.`
-  const todo = {
-    407: username
-      ? `It does not take the user and the password in ${variable}: correct them, with special characters percent-encoded.`
-      : `It wants a user and a password: put them into ${variable}, as in http://USER:PASSWORD@proxy.example.com:3128.`,
-  }[status]
-  const instead = `Ask who runs it, or name ${new URL(url).hostname} in NO_PROXY if it is reached without it.`
-  return new CallFailed(status, `HTTP_${status}`, `${said} ${todo ?? instead}`)
-}
-
-/** A row of the error reference; a reason is what a server said, and may be any word. */
-export const problemOf = (reason: string): (typeof PROBLEMS)[Reason] | undefined =>
-  Object.hasOwn(PROBLEMS, reason) ? PROBLEMS[reason as Reason] : undefined
-
-/** A page of the documentation, which the service itself serves. One of an earlier version named a file. */
-export const helpAt = (url: string, page: string): string => (page.startsWith('/') ? `${url}${page}` : page)
-
-/** Whose fault an error is decides how the command ends. */
-export function exitCodeOf(status: number, reason: string): number {
-  const fault = problemOf(reason)?.fault
-  if (fault !== undefined) return fault === 'service' ? EXIT.service : EXIT.caller
-  return status === 0 || status >= 500 || status === 429 ? EXIT.service : EXIT.caller
 }
 
 function headersOf(authorization: Authorization | undefined): Record<string, string> {
@@ -248,7 +157,7 @@ function withQuery(url: string, query: Query = {}): string {
   return search ? `${url}?${search}` : url
 }
 
-/** A text that is longer is nothing that was asked for. */
+/** Throws for a body of more than `max` bytes. */
 export async function textOf(response: Response, max: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -258,12 +167,4 @@ export async function textOf(response: Response, max: number): Promise<string> {
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString('utf8')
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -7,7 +7,7 @@ const SITE = new URL('http://shop.localhost:8081/news')
 const at = (url: URL | string, service?: string) =>
   lookupFor({ url: new URL(url), service: service === undefined ? undefined : new URL(service) })
 
-test('a name under localhost is this machine, by either family, without a question to anybody', async () => {
+test('a name under localhost is this machine, by either address family, without a DNS query', async () => {
   for (const lookup of [at(SITE), at(SITE, 'http://127.0.0.1:8080'), at('http://localhost', 'http://localhost:8080')]) {
     assert.ok(lookup)
     const found = await promisify(lookup)('whatever', { all: true })
@@ -30,7 +30,7 @@ test('any other name is asked for as usual', () => {
   }
 })
 
-test('what is said of an address under localhost depends on where the service is', () => {
+test('the note on an address under localhost depends on where the service is', () => {
   assert.match(noteOnAddress(SITE.href, 'http://127.0.0.1:8080') ?? '', /this machine.*headland curl/)
   assert.match(noteOnAddress(SITE.href, 'https://headland.example.com') ?? '', /on another one.*'domain'/)
   assert.equal(noteOnAddress('https://shop.example.com', 'http://127.0.0.1:8080'), undefined)

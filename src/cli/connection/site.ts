@@ -1,22 +1,22 @@
 /**
- * Addresses of sites, and how to reach them. Names under `localhost` are this machine's to browsers and curl, and unknown
- * to what asks the system: Node, Python and `getent` on many a Linux. So they are not resolved here.
+ * Addresses of sites, and how to reach them. Browsers and curl resolve names under `localhost` to this machine, but the system
+ * resolver of many Linux machines, which Node, Python and `getent` use, does not. So they are not resolved here.
  */
 import { lookup as resolve } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { atEnvironment } from '../project/where.ts'
+import { notAHeadland } from './failures.ts'
 import { isThisMachine } from './proxy.ts'
-import { notAHeadland } from './service.ts'
 
 export type Site = {
   url: URL
-  /** Where the service answers that told of it; undefined where a whole address was given. */
+  /** The service that has the environment; undefined where a whole address was given. */
   service: URL | undefined
 }
 
-/** A path is one of the environment that every other command would take; a whole address needs none. */
+/** A path belongs to the environment that every other command would use; a whole address needs no environment. */
 export async function findSite(call: ClientCall, given = '/'): Promise<Site> {
   if (!given.startsWith('/')) {
     const url = webAddress(given)
@@ -26,11 +26,11 @@ export async function findSite(call: ClientCall, given = '/'): Promise<Site> {
   const { service, environment } = await atEnvironment(call)
   const { origin } = webAddress(environment.url) ?? {}
   if (origin === undefined) throw notAHeadland(service.url)
-  // Put together as text: '//other.example' is a path here, and no address of another host.
+  // Joined as text: '//other.example' is a path here, and no address of another host.
   return { url: new URL(`${origin}${given}`), service: new URL(service.url) }
 }
 
-/** The addresses that a connection to a site is made to; undefined where the system is asked as usual. */
+/** How the host name of a site is resolved; undefined for the system's resolver. */
 export function lookupFor({ url, service }: Site): LookupFunction | undefined {
   if (!isLocalhost(url)) return undefined
   // Sites under localhost are on the machine of the service, which may be another one than this.
@@ -52,7 +52,7 @@ const LOOPBACK = [
 
 const isLocalhost = ({ hostname }: URL): boolean => /(^|\.)localhost\.?$/.test(hostname)
 
-/** What there is to say when the address of an environment is told for the first time. */
+/** A note for the first time that the address of an environment is shown. */
 export function noteOnAddress(address: string, service: string): string | undefined {
   const url = webAddress(address)
   if (!url || !isLocalhost(url)) return undefined

@@ -11,7 +11,7 @@ import { createService } from './service.ts'
 import { upload } from './upload.ts'
 
 const ENVIRONMENT = 'accounts/a/apps/b/environments/c'
-const PATIENCE = { signal: AbortSignal.timeout(TIMEOUT_MS), onProgress: () => undefined, pauseMs: 5 }
+const UPLOAD_OPTIONS = { signal: AbortSignal.timeout(TIMEOUT_MS), onProgress: () => undefined, pauseMs: 5 }
 
 async function archiveOf(t: Scope, bytes: number) {
   const path = join(await temporaryFolder(t), 'app.zip')
@@ -37,19 +37,19 @@ async function serviceWith(t: Scope, handle: Handle) {
 const refusal = (reason: string) =>
   JSON.stringify({ error: { code: 413, message: `It is ${reason}.`, details: [{ reason }] } })
 
-test('an archive arrives as one part of a form with its length told, and progress rises to all of it', async (t) => {
+test('an archive arrives as one part of a form with a Content-Length, and progress rises to its size', async (t) => {
   const archive = await archiveOf(t, 1_000_000)
   const { service } = await serviceWith(t, async (request, response) => {
     const form = await new Response(request as never, { headers: request.headers as never }).formData()
     const part = form.get('repository') as File
     const { length } = Buffer.from(await part.arrayBuffer())
-    response.end(JSON.stringify({ length, told: request.headers['content-length'], path: request.url }))
+    response.end(JSON.stringify({ length, announced: request.headers['content-length'], path: request.url }))
   })
   const seen: number[] = []
   const onProgress = (sent: number, total: number) => seen.push(sent / total)
-  const answer = await upload<Record<string, unknown>>(service, ENVIRONMENT, archive, { ...PATIENCE, onProgress })
+  const answer = await upload<Record<string, unknown>>(service, ENVIRONMENT, archive, { ...UPLOAD_OPTIONS, onProgress })
   assert.equal(answer.length, archive.bytes)
-  assert.ok(Number(answer.told) > archive.bytes)
+  assert.ok(Number(answer.announced) > archive.bytes)
   assert.equal(answer.path, `/fu/v1/${ENVIRONMENT}:upload`)
   assert.deepEqual(
     seen,
@@ -69,7 +69,7 @@ test('a refusal that comes while the archive is being sent is read, and sending 
       receivedBytes += length
     })
   })
-  await assert.rejects(upload(service, ENVIRONMENT, archive, PATIENCE), {
+  await assert.rejects(upload(service, ENVIRONMENT, archive, UPLOAD_OPTIONS), {
     status: 413,
     reason: 'ARCHIVE_TOO_LARGE',
     exitCode: 1,
@@ -80,7 +80,7 @@ test('a refusal that comes while the archive is being sent is read, and sending 
 
 test('a refusal is read from a connection that is closed at once, with the archive unread', async (t) => {
   const archive = await archiveOf(t, 40_000_000)
-  // The rudest there is: it answers, closes, and never reads on, so that what is sent is answered with a reset.
+  // It answers, closes, and never reads on, so that further data is answered with a reset.
   const server = createPlainServer((socket) => {
     socket.on('error', () => undefined)
     socket.once('data', () => {
@@ -95,7 +95,7 @@ test('a refusal is read from a connection that is closed at once, with the archi
   await once(server, 'listening')
   t.after(() => server.close())
   const service = createService(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, undefined)
-  await assert.rejects(upload(service, ENVIRONMENT, archive, PATIENCE), { reason: 'QUOTA_EXCEEDED' })
+  await assert.rejects(upload(service, ENVIRONMENT, archive, UPLOAD_OPTIONS), { reason: 'QUOTA_EXCEEDED' })
 })
 
 test('a connection that breaks before all was sent is opened again', async (t) => {
@@ -104,14 +104,14 @@ test('a connection that breaks before all was sent is opened again', async (t) =
     if (attempt < 3) request.once('data', () => request.destroy())
     else request.resume().once('end', () => response.end('{"name":"o"}'))
   })
-  assert.deepEqual(await upload(service, ENVIRONMENT, archive, PATIENCE), { name: 'o' })
+  assert.deepEqual(await upload(service, ENVIRONMENT, archive, UPLOAD_OPTIONS), { name: 'o' })
   assert.equal(attempts(), 3)
 })
 
 test('a connection that breaks again and again is given up, as a fault of the service', async (t) => {
   const archive = await archiveOf(t, 5_000_000)
   const { service, attempts } = await serviceWith(t, (request) => request.once('data', () => request.destroy()))
-  await assert.rejects(upload(service, ENVIRONMENT, archive, PATIENCE), { reason: 'NO_ANSWER', exitCode: 3 })
+  await assert.rejects(upload(service, ENVIRONMENT, archive, UPLOAD_OPTIONS), { reason: 'NO_ANSWER', exitCode: 3 })
   assert.equal(attempts(), 4)
 })
 
@@ -120,7 +120,7 @@ test('an answer that is lost after all was sent is not asked for by sending agai
   const { service, attempts } = await serviceWith(t, (request) => {
     request.resume().once('end', () => request.socket.destroy())
   })
-  await assert.rejects(upload(service, ENVIRONMENT, archive, PATIENCE), /has the whole archive.*headland builds/)
+  await assert.rejects(upload(service, ENVIRONMENT, archive, UPLOAD_OPTIONS), /has the whole archive.*headland builds/)
   assert.equal(attempts(), 1)
 })
 
@@ -132,26 +132,26 @@ test('a service that is starting or stopping is asked again, and one that says n
       else response.writeHead(404).end(refusal('ENVIRONMENT_NOT_FOUND'))
     })
   })
-  await assert.rejects(upload(service, ENVIRONMENT, archive, PATIENCE), {
+  await assert.rejects(upload(service, ENVIRONMENT, archive, UPLOAD_OPTIONS), {
     reason: 'ENVIRONMENT_NOT_FOUND',
     exitCode: 1,
   })
   assert.equal(attempts(), 2)
 })
 
-test('sending ends when it is told to', async (t) => {
+test('sending ends when its signal is aborted', async (t) => {
   const archive = await archiveOf(t, 5_000_000)
   const { service } = await serviceWith(t, () => undefined)
   const stop = new AbortController()
   const sending = upload(service, ENVIRONMENT, archive, {
-    ...PATIENCE,
+    ...UPLOAD_OPTIONS,
     signal: stop.signal,
     onProgress: () => stop.abort(new Error('enough')),
   })
   await assert.rejects(sending, /enough/)
 })
 
-/** A space now and then, for as long as somebody listens. */
+/** Sends a space now and then, until the client closes the connection. */
 function drip(response: ServerResponse) {
   response.flushHeaders()
   const timer = setInterval(() => response.write(' '), 10)
@@ -163,7 +163,7 @@ test('an answer to an upload that comes a byte at a time is given up, and nothin
   const { service, attempts } = await serviceWith(t, (request, response) =>
     request.on('end', () => drip(response)).resume(),
   )
-  const timeout = { ...PATIENCE, answerMs: 500 }
+  const timeout = { ...UPLOAD_OPTIONS, answerMs: 500 }
   await assert.rejects(upload(service, ENVIRONMENT, archive, timeout), /has the whole archive, but its answer was lost/)
   assert.equal(attempts(), 1)
 })
@@ -174,13 +174,13 @@ test('an answer that begins before the upload has ended, and does not end itself
     drip(response)
     request.pause()
   })
-  const timeout = { ...PATIENCE, answerMs: 50 }
+  const timeout = { ...UPLOAD_OPTIONS, answerMs: 50 }
   await assert.rejects(upload(service, ENVIRONMENT, archive, timeout), { reason: 'NO_ANSWER' })
 })
 
 test('an upload that is not taken is given up', async (t) => {
   const archive = await archiveOf(t, 40_000_000)
   const { service } = await serviceWith(t, (request) => request.pause())
-  const timeout = { ...PATIENCE, stallMs: 100 }
+  const timeout = { ...UPLOAD_OPTIONS, stallMs: 100 }
   await assert.rejects(upload(service, ENVIRONMENT, archive, timeout), /it takes no more/)
 })

@@ -1,6 +1,6 @@
 /**
- * Sends an archive as a form with its length told, so that the service can say no before it has all of it. `fetch` can
- * neither tell how much of a body is sent nor read an answer that comes before its end; `node:http` can do both.
+ * Sends an archive as a form with a Content-Length, so that the service can refuse it before it has received all of it. `fetch`
+ * can neither report how much of a body is sent nor read a response that comes before its end; `node:http` can do both.
  */
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -8,16 +8,17 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import type { resources } from '../../contract/index.ts'
-import type { Archive } from '../archive/pack.ts'
+import type { SourceArchive } from '../archive/pack.ts'
 import { api, resource } from '../project/path.ts'
-import { CallFailed, failureOf, problemOf, type Service, unreachable } from './service.ts'
+import { CallFailed, failureOf, noAnswer, problemOf, unreachable } from './failures.ts'
+import type { Service } from './service.ts'
 
 export type UploadOptions = {
   signal: AbortSignal
-  /** Called again from the start when a broken connection is opened anew. */
+  /** Starts again at the beginning when a broken connection is retried. */
   onProgress(sentBytes: number, totalBytes: number): void
   isOnlyValidated?: boolean
-  /** What is said about the archive. */
+  /** The message and the commit of the archive. */
   described?: resources.Described
   pauseMs?: number
   answerMs?: number
@@ -29,33 +30,33 @@ const PAUSE_MS = 1000
 const MAX_PAUSE_MS = 15_000
 const CHUNK_BYTES = 256 * 1024
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
-/** Once the service has all of it, or has begun to answer: it reads the archive through before it answers. */
+/** Counted from when all is sent, or the response has begun: the service reads the whole archive before it answers. */
 const MAX_ANSWER_MS = 5 * 60_000
-/** Within which it takes the next piece. */
+/** The longest time in which the service takes no further byte. */
 const MAX_STALL_MS = 5 * 60_000
 
 /**
- * The answer of the service. A connection that breaks before everything was sent is opened again: the service takes only
- * what is whole, so nothing can have happened. One that breaks after it is not: the archive may have been taken.
+ * Returns the JSON of the response. A connection that breaks before everything was sent is retried: the service accepts only a
+ * complete archive, so nothing can have happened. One that breaks later is not: the archive may have been accepted.
  */
 export async function upload<T>(
   service: Service,
   environment: string,
-  archive: Pick<Archive, 'path' | 'bytes'>,
+  archive: Pick<SourceArchive, 'path' | 'bytes'>,
   options: UploadOptions,
 ): Promise<T> {
   const { signal, pauseMs = PAUSE_MS } = options
   for (let tries = 1; ; tries++) {
     const sending = { isWhole: false }
     try {
-      return await send<T>(service, environment, archive, options, sending)
+      return await send<T>({ service, environment, archive, options, sending })
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof CallFailed)) throw error
       if (error.status === 0 && sending.isWhole) throw unanswered(service, error)
       if (tries === TRIES || !isWorthARetry(error)) throw error
-      const told = error.retryAfterSeconds === undefined ? 0 : error.retryAfterSeconds * 1000
-      await pause(Math.min(Math.max(told, pauseMs * 2 ** (tries - 1)), MAX_PAUSE_MS), undefined, { signal })
+      const retryAfterMs = error.retryAfterSeconds === undefined ? 0 : error.retryAfterSeconds * 1000
+      await pause(Math.min(Math.max(retryAfterMs, pauseMs * 2 ** (tries - 1)), MAX_PAUSE_MS), undefined, { signal })
     }
   }
 }
@@ -64,19 +65,20 @@ const isWorthARetry = ({ status, reason }: CallFailed): boolean =>
   status === 0 || (problemOf(reason)?.retryable ?? [502, 503, 504].includes(status))
 
 const unanswered = ({ url }: Service, { message }: CallFailed): CallFailed =>
-  new CallFailed(
-    0,
-    'NO_ANSWER',
-    `${url} has the whole archive, but its answer was lost (${message}). 'headland builds' tells whether it is being built.`,
+  noAnswer(
+    `${url} has the whole archive, but its answer was lost (${message}). 'headland builds' shows whether it is being built.`,
   )
 
-async function send<T>(
-  service: Service,
-  environment: string,
-  archive: Pick<Archive, 'path' | 'bytes'>,
-  options: UploadOptions,
-  sending: { isWhole: boolean },
-): Promise<T> {
+type Attempt = {
+  service: Service
+  environment: string
+  archive: Pick<SourceArchive, 'path' | 'bytes'>
+  options: UploadOptions
+  /** Set once the whole body was sent. */
+  sending: { isWhole: boolean }
+}
+
+async function send<T>({ service, environment, archive, options, sending }: Attempt): Promise<T> {
   const { signal, onProgress, answerMs = MAX_ANSWER_MS, stallMs = MAX_STALL_MS } = options
   const boundary = `headland-${randomUUID()}`
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="repository"; filename="app.zip"\r\nContent-Type: application/zip\r\n\r\n`
@@ -98,7 +100,7 @@ async function send<T>(
   request.setTimeout(stallMs, () => request.destroy(new Error('it takes no more')))
   let overdue: NodeJS.Timeout | undefined
   const answered = answerTo(request)
-  // It may come at any time, and is waited for below.
+  // It may reject at any time, and is awaited below.
   answered.catch(() => undefined)
   const leave = () => request.destroy()
   signal.addEventListener('abort', leave, { once: true })
@@ -108,7 +110,8 @@ async function send<T>(
     const answer = await answered
     const text = await textOf(answer)
     if (answer.statusCode === 200) return JSON.parse(text) as T
-    throw failureOf(service.url, answer.statusCode ?? 0, headersOf(answer), text, service.connection.proxy)
+    const { url, connection } = service
+    throw failureOf({ url, status: answer.statusCode ?? 0, headers: headersOf(answer), text, proxy: connection.proxy })
   } catch (error) {
     signal.throwIfAborted()
     throw error instanceof CallFailed ? error : unreachable(service.url, error, service.connection.proxy)
@@ -118,7 +121,7 @@ async function send<T>(
     request.destroy()
   }
 
-  /** Until all is sent, or there is an answer already, or no connection any more. */
+  /** Resolves when all is sent, when there is a response already, or when the connection is lost. */
   async function sendBody() {
     const over = Promise.withResolvers<'over'>()
     answered.then(
@@ -136,8 +139,8 @@ async function send<T>(
       if ((await write(chunk)) === 'over') return
       sent += chunk.length
       onProgress(sent, archive.bytes)
-      // What has come is read before more is written: a connection that is closed fails the write, and an answer that was
-      // there is lost with it.
+      // Incoming data is read before more is written: a write to a closed connection fails, and a response that has already
+      // arrived would be lost with it.
       await turn()
     }
     await Promise.race([over.promise, new Promise<void>((resolve) => request.end(tail, resolve))])
@@ -162,7 +165,7 @@ function queryOf({ isOnlyValidated, described }: UploadOptions): string {
 function answerTo(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', resolve)
-    // There may be one after the answer too, which nobody needs to hear of.
+    // An error after the response is ignored.
     request.on('error', reject)
     request.once('close', () => reject(new Error('the connection was closed')))
   })

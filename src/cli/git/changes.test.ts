@@ -84,7 +84,7 @@ test('line ends that a checkout wrote are no change', async (t) => {
   assert.equal(await isDirty(), false)
 })
 
-test('a damaged index tells nothing', async (t) => {
+test('with a damaged index it is not known whether files changed', async (t) => {
   const { folder, isDirty } = await repository(t)
   for (const text of ['', 'DIRC', 'DIRC\0\0\0\u0002\0\0\0\u0009', 'x'.repeat(5000)]) {
     await writeFile(join(folder, '.git/index'), text)

@@ -10,15 +10,15 @@ import { NotPlain, readSmallFile } from '../project/small-files.ts'
 import { readPlain } from './head.ts'
 import { treeIdOf } from './tree.ts'
 
-const INDEX_MAX_BYTES = 128 * 1024 * 1024
+const MAX_INDEX_BYTES = 128 * 1024 * 1024
 /** Files that git would have to read, too. What is larger is not read, and it is not known whether it differs. */
-const FILE_MAX_BYTES = 16 * 1024 * 1024
-const ALL_MAX_BYTES = 256 * 1024 * 1024
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+const MAX_TOTAL_BYTES = 256 * 1024 * 1024
 const AT_A_TIME = 64
 
 type Place = { top: string; index: string }
 
-/** `commit` is what the commit says. Undefined where it cannot be known. */
+/** `commit` is the content of the commit object. Undefined where it cannot be known. */
 export async function isChanged(
   { top, index }: Place,
   commit: Buffer | undefined,
@@ -29,16 +29,16 @@ export async function isChanged(
   const { indexed, writtenMs } = found
   const prefix = folder === top ? '' : `${relative(top, folder).split(sep).join('/')}/`
   let isKnown = true
-  let bytesLeft = ALL_MAX_BYTES
+  let bytesLeft = MAX_TOTAL_BYTES
 
   async function look(file: SourceFile): Promise<'same' | 'other' | 'unknown'> {
     const entry = indexed.get(`${prefix}${file.path}`)
     if (!entry) return 'other'
-    // A link is sent with another text than it has.
+    // A link may be sent with another target than it has.
     if (file.target !== undefined || (await isAsLeft(file, entry, writtenMs))) return 'same'
     bytesLeft -= file.bytes
-    if (file.bytes > FILE_MAX_BYTES || bytesLeft < 0) return 'unknown'
-    const content = await readPlain(file.from, FILE_MAX_BYTES)
+    if (file.bytes > MAX_FILE_BYTES || bytesLeft < 0) return 'unknown'
+    const content = await readPlain(file.from, MAX_FILE_BYTES)
     return content && hasId(content, entry.id) ? 'same' : 'other'
   }
 
@@ -51,13 +51,13 @@ export async function isChanged(
   const [, committed] = /^tree ([0-9a-f]{40})\n/.exec(commit?.toString('latin1', 0, 64) ?? '') ?? []
   if (committed === undefined || !isKnown) return undefined
   if (committed === treeIdOf(indexed)) return false
-  // In a folder of a repository, it may be another folder whose changes were added.
+  // Below the top of a repository, the staged changes may be in another folder.
   return prefix === '' ? true : undefined
 }
 
 async function readIndexFile(file: string) {
   try {
-    const found = await readSmallFile(file, { maxBytes: INDEX_MAX_BYTES })
+    const found = await readSmallFile(file, { maxBytes: MAX_INDEX_BYTES })
     if (!found) return undefined
     const indexed = readIndex(found.content)
     return indexed.size === 0 ? undefined : { indexed, writtenMs: found.facts.mtimeMs }
@@ -74,7 +74,7 @@ async function isAsLeft({ from }: SourceFile, entry: Indexed, writtenMs: number)
   return mtimeNs === mtime && size === BigInt(entry.bytes) && Number(mtime / 1_000_000n) < Math.floor(writtenMs)
 }
 
-/** With line ends as git keeps them, where a checkout writes others. */
+/** Also with LF line ends, as git stores them where a checkout converts to CRLF. */
 const hasId = (content: Buffer, id: string): boolean =>
   idOf(content) === id ||
   (content.includes('\r\n') && idOf(Buffer.from(content.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')) === id)
@@ -89,7 +89,7 @@ function missingFrom(indexed: ReadonlyMap<string, Indexed>, prefix: string, file
 /** Or a link; and no submodule or folder of a sparse index. */
 const isFile = (mode: number): boolean => (mode & 0o170000) === 0o100000 || (mode & 0o170000) === 0o120000
 
-/** What rules leave out is there all the same; what was deleted is not. */
+/** A file that the ignore rules leave out still exists; a deleted one does not. */
 async function isAnyGone(top: string, paths: readonly string[]): Promise<boolean> {
   for (let from = 0; from < paths.length; from += AT_A_TIME) {
     const looked = await Promise.all(

@@ -28,7 +28,7 @@ async function repository(t: TestContext, ...options: string[]): Promise<string>
 const commit = (folder: string, message: string) => git(folder, 'commit', '-q', '--allow-empty', '-m', message)
 const shaOf = (folder: string) => git(folder, 'rev-parse', 'HEAD')
 
-test('the commit, its branch and its subject are those that git tells', async (t) => {
+test('the commit, its branch and its subject are those that git prints', async (t) => {
   const folder = await repository(t)
   assert.equal(await commitOf(folder, undefined), null, 'no commit yet')
   git(folder, 'switch', '-qc', 'feature/größe')
@@ -86,8 +86,8 @@ test('a CI names the branch of a commit that it checked out, and the commit wher
   assert.deepEqual(await commitOf(folder, { sha, branch: 'main' }), { sha, branch: 'main', subject: 'one' })
   assert.deepEqual(await commitOf(folder, { sha: '1'.repeat(40), branch: 'x' }), { sha, subject: 'one' })
   const bare = await temporaryFolder(t)
-  const said = { sha: '2'.repeat(40), branch: 'main', subject: 'From\x1b[31m a CI\n' }
-  assert.deepEqual(await commitOf(bare, said), { ...said, subject: 'From [31m a CI' })
+  const ciCommit = { sha: '2'.repeat(40), branch: 'main', subject: 'From\x1b[31m a CI\n' }
+  assert.deepEqual(await commitOf(bare, ciCommit), { ...ciCommit, subject: 'From [31m a CI' })
   assert.equal(await commitOf(bare, { sha: 'HEAD' }), null)
 })
 

@@ -12,8 +12,8 @@ import { readCommit } from './objects.ts'
 type Commit = resources.Commit
 
 /**
- * Nothing where the folder is in no repository of its owner or the user, and no CI names a commit. `files` are those that
- * are sent: whether they differ from the commit is not told without them.
+ * Null where the folder is in no repository of its owner or the user, and no CI names a commit. `files` are those that are
+ * sent: without them it is not determined whether they differ from the commit.
  */
 export async function commitOf(
   given: string,
@@ -50,7 +50,7 @@ export function subjectOf(commit: Buffer): string | undefined {
     .split(/\n\s*(?:\n|$)/, 1)[0]
 }
 
-/** Whatever another person wrote there: one line, of the length that the service takes. */
+/** The texts may come from another person: they become one line, of the length that the service accepts. */
 function commitFrom({ sha, branch, subject }: CiCommit): Commit | null {
   if (!new RegExp(String(names.commitSha.pattern)).test(sha)) return null
   const [shownBranch, shownSubject] = [lineOf(branch), lineOf(subject)]

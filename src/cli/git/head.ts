@@ -16,23 +16,23 @@ export type Repository = {
 
 export type Head = { sha: string; branch: string | undefined }
 
-const LINK_MAX_BYTES = 4096
-const PACKED_REFS_MAX_BYTES = 32 * 1024 * 1024
+const MAX_LINK_BYTES = 4096
+const MAX_PACKED_REFS_BYTES = 32 * 1024 * 1024
 /** A branch may be another name of a branch; git follows as many. */
 const MAX_STEPS = 5
 
 /** `.git`, or the folder that a file of that name leads to, as in a worktree and in a submodule. */
 export async function openRepository(top: string): Promise<Repository> {
-  const link = await readText(join(top, '.git'), LINK_MAX_BYTES)
+  const link = await readText(join(top, '.git'), MAX_LINK_BYTES)
   const [, linked] = /^gitdir: (.+?)\r?\n?$/.exec(link ?? '') ?? []
   const folder = linked === undefined ? join(top, '.git') : resolve(top, linked)
-  const common = (await readText(join(folder, 'commondir'), LINK_MAX_BYTES))?.trimEnd()
+  const common = (await readText(join(folder, 'commondir'), MAX_LINK_BYTES))?.trimEnd()
   return { folder, common: common ? resolve(folder, common) : folder }
 }
 
-/** Nothing where there is no commit yet. */
+/** Undefined where there is no commit yet. */
 export async function readHead({ folder, common }: Repository): Promise<Head | undefined> {
-  let text = await readText(join(folder, 'HEAD'), LINK_MAX_BYTES)
+  let text = await readText(join(folder, 'HEAD'), MAX_LINK_BYTES)
   let branch: string | undefined
   for (let step = 0; step < MAX_STEPS && text !== undefined; step++) {
     const value = text.trimEnd()
@@ -40,7 +40,7 @@ export async function readHead({ folder, common }: Repository): Promise<Head | u
     const [, ref] = SYMBOLIC.exec(value) ?? []
     if (ref === undefined || !isRef(ref)) return undefined
     branch = /^refs\/heads\/(.+)$/s.exec(ref)?.[1]
-    text = (await readText(join(common, ref), LINK_MAX_BYTES)) ?? (await packed(common, ref))
+    text = (await readText(join(common, ref), MAX_LINK_BYTES)) ?? (await packed(common, ref))
   }
   return undefined
 }
@@ -67,7 +67,7 @@ const isRef = (ref: string): boolean =>
 
 /** Branches that were not moved lately stand together in one file. */
 async function packed(common: string, ref: string): Promise<string | undefined> {
-  const file = await readPlain(join(common, 'packed-refs'), PACKED_REFS_MAX_BYTES)
+  const file = await readPlain(join(common, 'packed-refs'), MAX_PACKED_REFS_BYTES)
   const at = file?.indexOf(` ${ref}\n`) ?? -1
   if (!file || at < 0) return undefined
   return file.toString('latin1', file.lastIndexOf('\n', at) + 1, at)

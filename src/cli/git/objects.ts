@@ -9,14 +9,14 @@ import { NotPlain, withPlainFile } from '../project/small-files.ts'
 import { type Repository, readPlain } from './head.ts'
 
 /** Commits have a few hundred bytes; the rest of a longer one is not read. */
-const COMMIT_MAX_BYTES = 64 * 1024
+const MAX_COMMIT_BYTES = 64 * 1024
 const MAX_PACKS = 1000
 /** Git makes chains of 50 at most. */
 const MAX_CHAIN = 60
 
-/** What a commit says, as bytes; its beginning where it is long. Nothing where it is not found or has another form. */
+/** The content of a commit, or its beginning where it is long. Undefined where it is not found or has another form. */
 export async function readCommit({ common }: Repository, sha: string): Promise<Buffer | undefined> {
-  const loose = await readPlain(join(common, 'objects', sha.slice(0, 2), sha.slice(2)), COMMIT_MAX_BYTES)
+  const loose = await readPlain(join(common, 'objects', sha.slice(0, 2), sha.slice(2)), MAX_COMMIT_BYTES)
   const inflated = loose && inflate(loose)
   if (inflated) return /^commit \d+\0/.test(inflated.toString('latin1', 0, 32)) ? afterNul(inflated) : undefined
   const found = await findInPacks(join(common, 'objects', 'pack'), sha)
@@ -43,7 +43,7 @@ const IDX_HEAD = Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2])
 const FANOUT_BYTES = 256 * 4
 const TABLES_AT = IDX_HEAD.length + FANOUT_BYTES
 
-/** Where the object stands in the pack of this index: version 2, the ids in order. */
+/** The offset of the object in the pack of this index: version 2, sorted by id. */
 async function offsetIn(index: FileHandle, id: Buffer): Promise<number | undefined> {
   const head = await readAt(index, 0, TABLES_AT)
   if (head.length < TABLES_AT || !head.subarray(0, IDX_HEAD.length).equals(IDX_HEAD)) return undefined
@@ -76,7 +76,7 @@ const OFFSET_DELTA = 6
 
 /** A commit, or the difference from another one before it in the same pack. */
 async function readPacked(pack: FileHandle, offset: number, chainLeft: number): Promise<Buffer | undefined> {
-  const bytes = await readAt(pack, offset, COMMIT_MAX_BYTES)
+  const bytes = await readAt(pack, offset, MAX_COMMIT_BYTES)
   const head = objectHead(bytes)
   if (!head || chainLeft === 0) return undefined
   if (head.type === COMMIT) return inflate(bytes.subarray(head.end))
@@ -104,12 +104,12 @@ function distance(bytes: Buffer, start: number): { distance: number; end: number
   return undefined
 }
 
-/** Copies pieces of the base and takes in new ones. The result is as long as what is wanted of a commit, and no longer. */
+/** Copies pieces of the base and inserts new ones, until the result is as long as the part of a commit that is read. */
 function applyDelta(base: Buffer, delta: Buffer): Buffer | undefined {
   const pieces: Buffer[] = []
   let length = 0
   let at = afterLength(delta, afterLength(delta, 0))
-  while (at < delta.length && length < COMMIT_MAX_BYTES) {
+  while (at < delta.length && length < MAX_COMMIT_BYTES) {
     const order = delta[at++] ?? 0
     let piece: Buffer
     if (order >= 128) {
@@ -140,10 +140,10 @@ function afterLength(bytes: Buffer, start: number): number {
   return at + 1
 }
 
-/** As much as is there; what follows the end is not looked at. Nothing where it is not deflated. */
+/** As much as is there; bytes after the end are ignored. Undefined where it is not deflated. */
 function inflate(bytes: Buffer): Buffer | undefined {
   try {
-    return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: INFLATED_MAX_BYTES })
+    return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_INFLATED_BYTES })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code?.startsWith('Z_') || code === 'ERR_BUFFER_TOO_LARGE') return undefined
@@ -151,7 +151,7 @@ function inflate(bytes: Buffer): Buffer | undefined {
   }
 }
 
-const INFLATED_MAX_BYTES = 1024 * 1024
+const MAX_INFLATED_BYTES = 1024 * 1024
 
 async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
   if (!Number.isSafeInteger(position)) return Buffer.alloc(0)

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { Indexed } from '../archive/git-index.ts'
 
-type Entry = { mode: number; id: Buffer }
-type Folder = Map<string, Entry | Folder>
+type TreeEntry = { mode: number; id: Buffer }
+type Folder = Map<string, TreeEntry | Folder>
 
 const TREE_MODE = 0o40000
 
@@ -16,7 +16,7 @@ export function treeIdOf(files: ReadonlyMap<string, Indexed>): string {
 }
 
 /** In a sparse index a whole folder may be one entry, which ends in a slash. */
-function insert(top: Folder, steps: readonly string[], entry: Entry) {
+function insert(top: Folder, steps: readonly string[], entry: TreeEntry) {
   const names = steps.at(-1) === '' ? steps.slice(0, -1) : steps
   let folder = top
   for (const step of names.slice(0, -1)) {

@@ -60,7 +60,7 @@ test('a site of files begins where it went live, and what an app writes is no st
   assert.deepEqual(await (await serve(t, lines)).begin(), { after: 2 })
 })
 
-test('a start that is too far back is not searched for without end, and that is told', async (t) => {
+test('the search for a start that is too far back is limited, and a note says so', async (t) => {
   const { begin, asked } = await serve(t, [started(LIVE), ...written(5000)])
   const { after, note } = await begin()
   assert.equal(after, 4901)

@@ -1,6 +1,6 @@
 /**
- * The log of a running app, as it is shown: where it begins, and what became of the app's process between its lines. A
- * mark stands at the margin, where every line of an app has a time before it, so that no app can write one.
+ * The log of a running app, as it is shown: where it begins, and marks for starts and ends of the app's process between its
+ * lines. A mark begins at the left margin, and every line of an app begins with a time, so that no app can forge a mark.
  */
 import { printableLine } from '../../base/index.ts'
 import { type LogMark, type Marked, markIn, shortId } from '../../contract/index.ts'
@@ -9,7 +9,7 @@ import type { Path } from '../project/path.ts'
 import { type LogLine, lastNumber, readLog } from './log-lines.ts'
 import type { Colour, Terminal } from './terminal.ts'
 
-/** Where nothing says how many. */
+/** The default number of lines. */
 export const LINES_OF_APP = 100
 /** How far back the start of an app is looked for. */
 const LINES_SEARCHED = 1000

@@ -1,9 +1,10 @@
-/** What is said about an archive that is sent: the message that was typed, and the git commit of the folder. */
+/** The description of an archive that is sent: the message of `--message`, and the git commit of the folder. */
 import { LIMITS, names, type OptionValues, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { Source } from '../archive/files.ts'
-import type { Archive } from '../archive/pack.ts'
+import type { SourceArchive } from '../archive/pack.ts'
 import type { ClientCall } from '../command.ts'
-import { CallFailed, type Service } from '../connection/service.ts'
+import { CallFailed } from '../connection/failures.ts'
+import type { Service } from '../connection/service.ts'
 import { type UploadOptions, upload } from '../connection/upload.ts'
 import { commitOf } from '../git/commit.ts'
 import type { Report } from './report.ts'
@@ -36,11 +37,11 @@ export async function describeFolder(
 
 type Sending = UploadOptions & { described: resources.Described; report: Report }
 
-/** A service of an earlier version knows no commit. It was not typed, so it can be left out. */
+/** A service of an earlier version takes no commit. The user did not type it, so it can be left out. */
 export async function uploadDescribed<T>(
   service: Service,
   environment: string,
-  archive: Archive,
+  archive: SourceArchive,
   sending: Sending,
 ): Promise<T> {
   const { report, described, ...options } = sending

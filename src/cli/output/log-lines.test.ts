@@ -11,7 +11,7 @@ import { api } from '../project/path.ts'
 import { createEventParser, followLog, type LogLine, lastNumber, readLog } from './log-lines.ts'
 
 const LOG = api`/log`
-const PATIENCE = { pauseMs: 5, maxPauseMs: 20 }
+const TIMEOUTS = { pauseMs: 5, maxPauseMs: 20 }
 
 const lineOf = (number: number): LogLine => ({
   number,
@@ -66,18 +66,18 @@ test('a stream that breaks anywhere goes on after the last line: none twice, non
     await wait(5)
     response.destroy()
   })
-  assert.deepEqual(await numbersOf(followLog(service, LOG, { signal, timeout: PATIENCE })), upTo(20))
+  assert.deepEqual(await numbersOf(followLog(service, LOG, { signal, timeouts: TIMEOUTS })), upTo(20))
   assert.ok(attempts() > 4)
 })
 
-test('a service that is away and comes back at the same address is waited for, and that is told once', async (t) => {
+test('a service that is away and comes back at the same address is waited for, and that is reported once', async (t) => {
   const first = await listen(t, (_, response) => {
     response.write(eventOf(1) + eventOf(2))
   })
-  const told: boolean[] = []
-  const onConnection = (isThere: boolean) => told.push(isThere)
+  const reported: boolean[] = []
+  const onConnection = (isThere: boolean) => reported.push(isThere)
   const numbers: number[] = []
-  for await (const { number } of followLog(first.service, LOG, { signal, onConnection, timeout: PATIENCE })) {
+  for await (const { number } of followLog(first.service, LOG, { signal, onConnection, timeouts: TIMEOUTS })) {
     numbers.push(number)
     if (number !== 2) continue
     first.close()
@@ -85,46 +85,46 @@ test('a service that is away and comes back at the same address is waited for, a
     setTimeout(() => listen(t, comesBack, first.port), 100)
   }
   assert.deepEqual(numbers, [1, 2, 3])
-  assert.deepEqual(told, [false, true])
+  assert.deepEqual(reported, [false, true])
 })
 
 test('a log without an end goes on behind what a service that stops says of its end', async (t) => {
   const { service } = await listen(t, (after, response) => response.end(eventOf(after + 1) + END))
   const numbers: number[] = []
-  for await (const { number } of followLog(service, LOG, { signal, hasEnd: false, timeout: PATIENCE })) {
+  for await (const { number } of followLog(service, LOG, { signal, hasEnd: false, timeouts: TIMEOUTS })) {
     numbers.push(number)
     if (number === 3) break
   }
   assert.deepEqual(numbers, [1, 2, 3])
 })
 
-test('a connection on which nothing is heard is opened again', async (t) => {
+test('a connection on which nothing is received is opened again', async (t) => {
   const { service } = await listen(t, (after, response, _, attempt) => {
     response.write(': open\n\n')
     if (attempt > 1) response.end(eventOf(after + 1) + END)
   })
-  const lines = followLog(service, LOG, { signal, timeout: { ...PATIENCE, silenceMs: 50 } })
+  const lines = followLog(service, LOG, { signal, timeouts: { ...TIMEOUTS, silenceMs: 50 } })
   assert.deepEqual(await numbersOf(lines), [1])
 })
 
 test('a service that says no is not asked again', async (t) => {
   const { service, attempts } = await listen(t, (_, response) => response.writeHead(404).end('{}'))
-  await assert.rejects(numbersOf(followLog(service, LOG, { signal, timeout: PATIENCE })), { status: 404 })
+  await assert.rejects(numbersOf(followLog(service, LOG, { signal, timeouts: TIMEOUTS })), { status: 404 })
   assert.equal(attempts(), 1)
 })
 
 test('a service that stays away is given up in the end', async (t) => {
   const { service, close } = await listen(t, () => undefined)
   close()
-  const lines = followLog(service, LOG, { signal, timeout: { ...PATIENCE, absenceMs: 50 } })
+  const lines = followLog(service, LOG, { signal, timeouts: { ...TIMEOUTS, absenceMs: 50 } })
   await assert.rejects(numbersOf(lines), { reason: 'NO_ANSWER', exitCode: 3 })
 })
 
-test('following ends when it is told to', async (t) => {
+test('following ends when its signal is aborted', async (t) => {
   const { service } = await listen(t, (_, response) => response.write(eventOf(1)))
   const stop = new AbortController()
   const following = (async () => {
-    for await (const _ of followLog(service, LOG, { signal: stop.signal, timeout: PATIENCE }))
+    for await (const _ of followLog(service, LOG, { signal: stop.signal, timeouts: TIMEOUTS }))
       stop.abort(new Error('enough'))
   })()
   await assert.rejects(following, /enough/)

@@ -1,9 +1,10 @@
 /**
- * Lines of a log, in order, each once. A log is read as text, which is quick for what is there, or followed as events; a
- * connection that drops, and a service that starts anew, are waited for, and the rest is asked for from the last line on.
+ * Lines of a log, in order, each once. A log is read as text, which is quick for existing lines, or followed as server-sent
+ * events; after a lost connection or a restart of the service it reconnects and continues after the last line.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { CallFailed, type CallOptions, type Service } from '../connection/service.ts'
+import { CallFailed } from '../connection/failures.ts'
+import type { CallOptions, Service } from '../connection/service.ts'
 import type { Path } from '../project/path.ts'
 
 export type LogLine = {
@@ -17,40 +18,40 @@ export type LogLine = {
 }
 
 type FollowOptions = {
-  /** The number of the last line that is there already. */
+  /** The number of the last line that the caller has already. */
   after?: number
   signal: AbortSignal
-  /** False for a running app: where a service says that its log is over, the service is about to stop. */
+  /** False for a running app: an `end` event then means that the service is about to stop. */
   hasEnd?: boolean
-  /** Hears of it when the connection is lost, and when it is there again. */
+  /** Called when the connection is lost, and when it is back. */
   onConnection?(isThere: boolean): void
-  timeout?: Partial<Timeout>
+  timeouts?: Partial<Timeouts>
 }
 
-type Timeout = { pauseMs: number; maxPauseMs: number; silenceMs: number; absenceMs: number }
+type Timeouts = { pauseMs: number; maxPauseMs: number; silenceMs: number; absenceMs: number }
 
-const PATIENCE: Timeout = {
+const TIMEOUTS: Timeouts = {
   pauseMs: 250,
   maxPauseMs: 5000,
-  // The service says something every 15 seconds, if only that there is nothing to say.
+  // The service sends at least a keep-alive every 15 seconds.
   silenceMs: 50_000,
-  // A service that starts anew is back long before.
+  // A service that restarts is back long before.
   absenceMs: 4 * 60_000,
 }
 
-/** Ends when the log does; a log of a running app has no end. Throws when the service says no, or is away for too long. */
+/** Ends when the log does; a log of a running app has no end. Throws when the service refuses, or is away for too long. */
 export async function* followLog(
   service: Service,
   path: Path,
-  { after = 0, signal, hasEnd = true, onConnection, timeout }: FollowOptions,
+  { after = 0, signal, hasEnd = true, onConnection, timeouts }: FollowOptions,
 ): AsyncGenerator<LogLine> {
-  const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...PATIENCE, ...timeout }
+  const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...TIMEOUTS, ...timeouts }
   let last = after
   let wait = pauseMs
   let lostAt: number | undefined
   for (;;) {
     try {
-      for await (const { event, data } of eventsOf(service, path, last, silenceMs, signal)) {
+      for await (const { event, data } of eventsOf(service, path, { last, silenceMs, signal })) {
         if (lostAt !== undefined) onConnection?.(true)
         lostAt = undefined
         wait = pauseMs
@@ -74,7 +75,7 @@ export async function* followLog(
   }
 }
 
-/** One that is busy or away may come back; one that says no will say no again, and one that sends no log sends none again. */
+/** Whether a retry is useless: the service refused, or what it sends is no log. A busy or absent service may come back. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof CallFailed)) return false
   if (error instanceof NotALog) return true
@@ -83,19 +84,18 @@ function isRefusal(error: unknown): boolean {
 
 class NotALog extends CallFailed {
   constructor() {
-    super(0, 'NO_ANSWER', 'What the service sends is not a log of a Headland. Is it the right address?')
+    const message = 'What the service sends is not a log of a Headland. Is it the right address?'
+    super({ status: 0, reason: 'NO_ANSWER', message })
   }
 }
 
 type ServerEvent = { event: string; data: string }
 
-/** One connection, which begins with an event of its own name, so that an open one is known from one that is not. */
+/** One connection. Its first event is `open`, so that the caller sees when it is established. */
 async function* eventsOf(
   service: Service,
   path: Path,
-  last: number,
-  silenceMs: number,
-  signal: AbortSignal,
+  { last, silenceMs, signal }: { last: number; silenceMs: number; signal: AbortSignal },
 ): AsyncGenerator<ServerEvent> {
   const headers = { accept: 'text/event-stream', ...(last > 0 ? { 'last-event-id': String(last) } : {}) }
   const take = createEventParser()
@@ -105,10 +105,10 @@ async function* eventsOf(
   }
 }
 
-/** The service cuts a line at 8,192 characters; JSON may write six for one. */
+/** The service cuts a line at 8,192 characters; JSON may escape one as six. */
 const MAX_HELD_LENGTH = 256 * 1024
 
-/** Takes pieces of text, cut anywhere, and gives the events that are whole (HTML, section 9.2.6). */
+/** Takes chunks of text, cut anywhere, and returns the complete events (HTML, section 9.2.6). */
 export function createEventParser(): (text: string) => ServerEvent[] {
   let rest = ''
   let event = ''
@@ -154,7 +154,7 @@ function lineIn(data: string): LogLine {
 
 const STREAMS: readonly LogLine['stream'][] = ['stdout', 'stderr', 'service']
 
-/** One that a calendar has. */
+/** Within the range of a `Date`. */
 const isTime = (time: unknown): boolean => !Number.isNaN(new Date(time as number).getTime())
 
 /** The number of the last line that a log has. */
@@ -166,16 +166,16 @@ export async function lastNumber(service: Service, path: Path): Promise<number> 
   return number
 }
 
-/** Of text that is none of a log, and of lines that were there before. */
+/** The limit of text that is no log line, and of repeated lines. */
 const MAX_STRAY_LENGTH = 4 * 1024 * 1024
 
-/** What a log has now, after a line. */
+/** The current lines of a log after the given one. */
 export async function* readLog(service: Service, path: Path, after: number): AsyncGenerator<LogLine> {
   const options = { query: { offset: after }, headers: { accept: 'text/plain' } }
   let rest = ''
   let strayLength = 0
   let last = after
-  for await (const text of textOf(service, path, options, PATIENCE.silenceMs)) {
+  for await (const text of textOf(service, path, options, TIMEOUTS.silenceMs)) {
     rest += text ?? ''
     if (rest.length > MAX_HELD_LENGTH + (text ?? '').length || strayLength > MAX_STRAY_LENGTH) throw new NotALog()
     if (!text?.includes('\n')) continue
@@ -206,7 +206,7 @@ function readTextLine(line: string): LogLine | undefined {
   }
 }
 
-/** The text of an answer as it comes, after `undefined` for its beginning. Where nothing is heard for so long, it is over. */
+/** The text of a response in chunks, after one `undefined` for its beginning. Throws where nothing is received for so long. */
 async function* textOf(
   service: Service,
   path: Path,
@@ -217,7 +217,7 @@ async function* textOf(
   let timer: NodeJS.Timeout | undefined
   const onMessage = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => silent.abort(new Error('nothing was heard of the service')), silenceMs)
+    timer = setTimeout(() => silent.abort(new Error('the service sent nothing for too long')), silenceMs)
   }
   onMessage()
   try {

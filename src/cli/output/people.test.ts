@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commitInWords, digestFor, idFor, requesterInWords } from './people.ts'
 
-test('a credential that is called like a user is not taken for one', () => {
+test('a credential with the name of a user is not taken for one', () => {
   assert.equal(requesterInWords({ kind: 'USER', name: 'ada@example.com' }), 'ada@example.com')
   assert.equal(requesterInWords({ kind: 'CREDENTIAL', name: 'ada@example.com' }), 'credential ada@example.com')
   assert.equal(requesterInWords({ kind: 'WEBHOOK', name: 'Rebuild' }), 'webhook Rebuild')

@@ -1,8 +1,8 @@
-/** Who asked for something and what was sent, in words for a terminal. */
+/** Requesters, commits and digests as text for a terminal. */
 import { names, type resources, shortId } from '../../contract/index.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Their kind stands before all but users: a credential can be called by an e-mail address, too. */
+/** The kind is shown for all but users: a credential can have an e-mail address as its name, too. */
 const KINDS: Record<resources.RequesterKind, string> = {
   USER: '',
   CREDENTIAL: 'credential ',
@@ -23,7 +23,7 @@ export function commitInWords(commit: resources.Commit | null | undefined): stri
   return commit.branch ? `${sha} ${commit.branch}` : sha
 }
 
-/** For people its end, which the portal shows, too; for programs the whole id. */
+/** For people the end of the id, as in the portal; for programs the whole id. */
 export const idFor = ({ isShown }: Pick<Terminal, 'isShown'>, name: string): string =>
   isShown ? shortId(name) : name.slice(name.lastIndexOf('/') + 1)
 

@@ -3,14 +3,14 @@ import type { Failed, Report, Success } from './report.ts'
 import { totalSeconds, warningsIn } from './report.ts'
 import type { Terminal } from './terminal.ts'
 
-/** How often the progress of an upload is told. */
+/** How often the progress of an upload is reported. */
 const PROGRESS_MS = 1000
 
 export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
   const printResult = (event: string, facts: object) => terminal.print(JSON.stringify({ event, ...facts }))
   let phase = ''
-  let toldMs = 0
-  let stood = JSON.stringify({})
+  let reportedMs = 0
+  let lastWaiting = JSON.stringify({})
 
   return {
     note: (message) => printResult('note', { message }),
@@ -19,16 +19,16 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
     archive: ({ files, bytes, digest }) => printResult('archive', { files, bytes, digest }),
     described: ({ message, commit }) => printResult('described', { message, commit }),
     uploading(sentBytes, totalBytes) {
-      if (performance.now() - toldMs < PROGRESS_MS) return
-      toldMs = performance.now()
+      if (performance.now() - reportedMs < PROGRESS_MS) return
+      reportedMs = performance.now()
       printResult('uploading', { sentBytes, totalBytes })
     },
     accepted: ({ name, metadata: { build, trigger } }) =>
       printResult(trigger === 'UPLOAD' ? 'uploaded' : 'accepted', { operation: name, build, trigger }),
     state({ metadata: { phase: now, queuePosition, settlesUntil, waiting } }) {
-      const standing = JSON.stringify({ queuePosition, settlesUntil, waiting })
-      if (now !== 'QUEUED' || standing === stood) return
-      stood = standing
+      const current = JSON.stringify({ queuePosition, settlesUntil, waiting })
+      if (now !== 'QUEUED' || current === lastWaiting) return
+      lastWaiting = current
       printResult('waiting', { queuePosition, settlesUntil, ...waiting })
     },
     line({ number, time, phase: of, stream, text }) {

@@ -10,7 +10,7 @@ import { createTextReport } from './report-text.ts'
 import type { Terminal } from './terminal.ts'
 
 function recorder() {
-  const said: string[] = []
+  const messages: string[] = []
   const printed: string[] = []
   const terminal: Terminal = {
     isInteractive: false,
@@ -18,12 +18,12 @@ function recorder() {
     columns: () => 80,
     write: async () => undefined,
     print: (text) => void printed.push(text),
-    say: (text) => void said.push(text),
+    say: (text) => void messages.push(text),
     paint: (_, text) => text,
     status: () => undefined,
-    ask: () => Promise.reject(new Error('nobody is asked')),
+    ask: () => Promise.reject(new Error('no question is expected')),
   }
-  return { said, printed, report: createTextReport(terminal) }
+  return { messages, printed, report: createTextReport(terminal) }
 }
 
 const line = (number: number, phase: string, time: number, text: string): LogLine => ({
@@ -35,27 +35,27 @@ const line = (number: number, phase: string, time: number, text: string): LogLin
 })
 
 test('a phase is a heading once, with the time at which it began, and lines cannot move the cursor', () => {
-  const { said, report } = recorder()
+  const { messages, report } = recorder()
   report.line(line(1, 'UNPACKING', 1000, 'a'))
   report.line(line(2, 'BUILDING', 5200, 'b\x1b[2Jc\r'))
   report.line(line(3, 'BUILDING', 9000, 'd'))
-  assert.deepEqual(said, ['Unpacking', '  a', 'Building  +4.2 s', '  bc', '  d'])
+  assert.deepEqual(messages, ['Unpacking', '  a', 'Building  +4.2 s', '  bc', '  d'])
 })
 
-test('a place in the queue is told when it is another one', () => {
-  const { said, report } = recorder()
+test('the position in the queue is printed when it changes', () => {
+  const { messages, report } = recorder()
   const at = (queuePosition?: number) =>
     report.state({ metadata: { phase: 'QUEUED', queuePosition } } as unknown as resources.Operation)
   for (const position of [undefined, 3, 3, 2, 1]) at(position)
-  assert.deepEqual(said, [
+  assert.deepEqual(messages, [
     'Waiting: 2 builds before this one',
     'Waiting: 1 build before this one',
     'Waiting: it is the next',
   ])
 })
 
-test('what a build waits for is told when it is something else', () => {
-  const { said, report } = recorder()
+test('what a build waits for is printed when it changes', () => {
+  const { messages, report } = recorder()
   const at = (waiting?: resources.Waiting) =>
     report.state({ metadata: { phase: 'QUEUED', waiting } } as unknown as resources.Operation)
   const machine = (ahead: number): resources.Waiting => ({
@@ -65,7 +65,7 @@ test('what a build waits for is told when it is something else', () => {
   })
   for (const waiting of [undefined, machine(3), machine(3), machine(2)]) at(waiting)
   at({ reason: 'ENVIRONMENT', ahead: 1, message: 'Waiting for another build of this environment.\x1b[2J' })
-  assert.deepEqual(said, [
+  assert.deepEqual(messages, [
     'Waiting for 3 builds ahead of it on this machine',
     'Waiting for 2 builds ahead of it on this machine',
     'Waiting for another build of this environment',
@@ -79,14 +79,14 @@ const BUILD = {
 } as unknown as resources.Build
 
 test('the address of the site is all that a pipe gets', () => {
-  const { said, printed, report } = recorder()
+  const { messages, printed, report } = recorder()
   report.succeeded({ url: 'http://shop.localhost', build: BUILD, deployment: 'd' })
   assert.deepEqual(printed, ['http://shop.localhost'])
-  assert.match(said.join('\n'), /^\nLive\. 1 min 5 s in all: building 1 min 1 s, switching 0 s, other 4 s\.$/)
+  assert.match(messages.join('\n'), /^\nLive\. 1 min 5 s in all: building 1 min 1 s, switching 0 s, other 4 s\.$/)
 })
 
-test('a failure tells the reason, the line with its neighbours, what changed, and what to do', () => {
-  const { said, report } = recorder()
+test('a failure shows the reason, the line with its neighbours, what changed, and what to do', () => {
+  const { messages, report } = recorder()
   const failure = {
     reason: 'TYPE_ERROR',
     fault: 'app' as const,
@@ -100,7 +100,7 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
   }
   const lines = [line(1, 'BUILDING', 0, 'before'), line(2, 'BUILDING', 0, 'error TS1'), line(3, 'BUILDING', 0, 'after')]
   report.failed({ build: BUILD, failure, lines, isLive: true })
-  assert.deepEqual(said.slice(1), [
+  assert.deepEqual(messages.slice(1), [
     'Failed: TYPE_ERROR',
     'The TypeScript compiler found an error.',
     'The cause is in the app.',
@@ -120,8 +120,8 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
   ])
 })
 
-test('a failure that the log has told already is not told again', () => {
-  const { said, report } = recorder()
+test('a failure message that the log has shown already is not repeated', () => {
+  const { messages, report } = recorder()
   const failure = {
     reason: 'TYPE_ERROR',
     fault: 'app' as const,
@@ -136,7 +136,7 @@ test('a failure that the log has told already is not told again', () => {
   report.line({ ...line(1, 'BUILDING', 0, failure.message), stream: 'service' })
   report.line({ ...line(2, 'BUILDING', 0, 'package.json: changed'), stream: 'service' })
   report.failed({ build: BUILD, failure, lines: [], isLive: true })
-  const text = said.join('\n')
+  const text = messages.join('\n')
   assert.equal(text.split(failure.message).length - 1, 1)
   assert.equal(text.split('package.json: changed').length - 1, 1)
   assert.match(text, /Failed: TYPE_ERROR[\s\S]*a\.ts: changed/)
@@ -164,26 +164,26 @@ test('the name of a package or of a folder becomes the name of an app', () => {
   assert.equal(appNameFrom('x'.repeat(60)).length, 40)
 })
 
-test('what a build warns of is said at the end, in one line of ours, and by --json; an older service warns of nothing', () => {
+test('warnings of a build are printed at the end and by --json; an older service has none', () => {
   const done = { url: 'http://x', deployment: '' }
   const warnings = ['Node 18.20.8 no longer gets security fixes.\nLive.\x1b[2J']
-  const { said, report } = recorder()
+  const { messages, report } = recorder()
   report.succeeded({ ...done, build: { ...BUILD, warnings } })
-  assert.equal(said.at(-1), 'warning  Node 18.20.8 no longer gets security fixes.\n  Live.')
+  assert.equal(messages.at(-1), 'warning  Node 18.20.8 no longer gets security fixes.\n  Live.')
   const printed: string[] = []
   createJsonReport({ print: (text) => void printed.push(text) }).succeeded({ ...done, build: { ...BUILD, warnings } })
   assert.deepEqual(JSON.parse(printed[0] ?? '').warnings, warnings)
   const older = recorder()
   older.report.succeeded({ ...done, build: BUILD })
-  assert.doesNotMatch(older.said.join(), /warning/)
+  assert.doesNotMatch(older.messages.join(), /warning/)
 })
 
-test('a held build is told with what is missing and what to do, in words and as JSON', () => {
+test('a held build is reported with what is missing and what to do, as text and as JSON', () => {
   const build = { name: 'accounts/a/builds/1', state: 'SUCCEEDED' } as resources.Build
   const held = { reason: 'SUSPICIOUS_OUTPUT', page: 'docs/x.md', message: 'm', todo: 't', unreachable: [] }
-  const { said, printed, report } = recorder()
+  const { messages, printed, report } = recorder()
   report.held(build, held, 'Missing: /a. Make it live: headland deployments activate 1.')
-  assert.deepEqual(said, [
+  assert.deepEqual(messages, [
     '',
     'Held: SUSPICIOUS_OUTPUT',
     'Missing: /a. Make it live: headland deployments activate 1.',

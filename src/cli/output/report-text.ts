@@ -1,6 +1,6 @@
 /**
- * A deploy in words. What is for people goes to stderr; the address of the site, which is what a script wants, is the one
- * line on stdout.
+ * The progress of a deploy as text. It goes to stderr; the address of the site, which is what a script needs, is the one line
+ * on stdout.
  */
 import { printable, printableLine } from '../../base/index.ts'
 import { type resources, shortId } from '../../contract/index.ts'
@@ -14,8 +14,8 @@ import type { Terminal } from './terminal.ts'
 
 /** How often the bar of an upload is drawn. */
 const DRAWN_MS = 100
-/** A failure ends with its message and what changed. */
-const SHOWN_MAX_COUNT = 50
+/** The number of last lines that are compared with a failure's message, which the log may already end with. */
+const MAX_LINES = 50
 
 export function createTextReport(terminal: Terminal): Report {
   const { say, paint, status } = terminal
@@ -23,9 +23,9 @@ export function createTextReport(terminal: Terminal): Report {
   let drawnMs = 0
   let startedMs: number | undefined
   let lastBytes = 0
-  let stood = ''
+  let lastStatus = ''
   let phaseSinceMs = performance.now()
-  /** The last lines of the service that were shown: they end with why it failed. */
+  /** The last lines of the service that were shown. */
   const shown: string[] = []
 
   return {
@@ -40,7 +40,7 @@ export function createTextReport(terminal: Terminal): Report {
       else if (words) say(paint('dim', words))
     },
     uploading(sentBytes, totalBytes) {
-      // Less than before: a broken connection was opened anew.
+      // Fewer bytes than before: the upload was started again after a broken connection.
       if (startedMs === undefined || sentBytes < lastBytes) startedMs = performance.now()
       lastBytes = sentBytes
       if (performance.now() - drawnMs < DRAWN_MS && sentBytes < totalBytes) return
@@ -54,12 +54,12 @@ export function createTextReport(terminal: Terminal): Report {
     },
     state(operation) {
       const seconds = (performance.now() - phaseSinceMs) / 1000
-      const standing = standingOf(operation)
-      status(`${standing} … ${seconds < 2 ? '' : secondsInWords(seconds)}`.trim())
-      // Where no line can be written over, what it waits for is told when it is something else.
-      if (terminal.isInteractive || !isTold(operation) || standing === stood) return
-      stood = standing
-      say(standing)
+      const current = statusOf(operation)
+      status(`${current} … ${seconds < 2 ? '' : secondsInWords(seconds)}`.trim())
+      // Without a terminal no line can be overwritten, so it is printed only when it changes.
+      if (terminal.isInteractive || !isReasonKnown(operation) || current === lastStatus) return
+      lastStatus = current
+      say(current)
     },
     line(line) {
       if (heading(line)) {
@@ -67,7 +67,7 @@ export function createTextReport(terminal: Terminal): Report {
         status(`${phaseInWords(line.phase)} …`)
       }
       say(`  ${lineInWords(terminal, line)}`)
-      if (line.stream === 'service' && shown.push(line.text) > SHOWN_MAX_COUNT) shown.shift()
+      if (line.stream === 'service' && shown.push(line.text) > MAX_LINES) shown.shift()
     },
     connection: (isThere) => {
       status(undefined)
@@ -98,7 +98,7 @@ export function createTextReport(terminal: Terminal): Report {
       status(undefined)
       say('')
       say(`${paint('yellow', oneLine(reason))}: ${oneLine(message)}`)
-      say('What visitors get is as it was.')
+      say('Visitors get the same version as before.')
     },
     detached({ name, metadata }) {
       say(`To follow it: headland logs --build ${oneLine(shortId(metadata.build))} -f`)
@@ -111,7 +111,7 @@ export function createTextReport(terminal: Terminal): Report {
   }
 }
 
-/** Says the name of a phase before its first line, and how far into the log that is; true where it did. */
+/** Prints the name of a phase before its first line, with the time since the first line of the log; returns whether it did. */
 export function createHeadings({ say, paint }: Terminal): (line: LogLine) => boolean {
   let phase = ''
   let beganAt: number | undefined
@@ -132,10 +132,10 @@ export const lineInWords = ({ paint }: Pick<Terminal, 'paint'>, { stream, text }
 /** `BUILDING` is `Building`. */
 const phaseInWords = (phase: string): string => oneLine(phase.charAt(0) + phase.slice(1).toLowerCase())
 
-/** The first line stands at the margin, as ours do, and no other one: none of them looks like one of ours. */
+/** Only the first line begins at the left margin, so that no other line of the text looks like output of the client. */
 const indented = (text: string): string => printable(text).replaceAll('\n', '\n  ')
 
-function standingOf({ metadata }: resources.Operation): string {
+function statusOf({ metadata }: resources.Operation): string {
   const { phase, queuePosition, settlesUntil, waiting } = metadata
   if (phase !== 'QUEUED') return phaseInWords(phase)
   if (settlesUntil !== undefined) return `Waiting until ${oneLine(settlesUntil)}, should further webhooks be called`
@@ -144,11 +144,11 @@ function standingOf({ metadata }: resources.Operation): string {
   return before > 0 ? `Waiting: ${countInWords(before, 'build')} before this one` : 'Waiting: it is the next'
 }
 
-/** Whether it is known what it waits for: one that was just accepted does not say. */
-const isTold = ({ metadata: { phase, queuePosition, waiting } }: resources.Operation): boolean =>
+/** Whether it is known what it waits for, which is not so just after it was accepted. */
+const isReasonKnown = ({ metadata: { phase, queuePosition, waiting } }: resources.Operation): boolean =>
   phase === 'QUEUED' && (waiting !== undefined || Boolean(queuePosition))
 
-/** What the log has said already is not said again. */
+/** Text that the log has shown already is not repeated. */
 function failureInWords({ paint }: Terminal, { failure, lines, isLive }: Failed, shown: readonly string[]): string[] {
   const isNew = (text: string) => !shown.includes(text)
   const number = (line: LogLine) =>

@@ -1,7 +1,7 @@
-/** What is told of a deploy while it happens, and how it ended. */
+/** The events of a deploy that are reported while it runs, and its result. */
 import { durationsInWords } from '../../base/index.ts'
 import type { resources } from '../../contract/index.ts'
-import type { Archive } from '../archive/pack.ts'
+import type { SourceArchive } from '../archive/pack.ts'
 import type { LogLine } from './log-lines.ts'
 import { oneLine } from './rows.ts'
 
@@ -10,7 +10,7 @@ export type Success = { url: string; build: resources.Build; deployment: string 
 export type Failed = {
   build: resources.Build
   failure: NonNullable<resources.Build['failure']>
-  /** Those around the line that shows it. */
+  /** The log lines around the one that shows the error. */
   lines: LogLine[]
   /** Whether visitors get an earlier deployment. */
   isLive: boolean
@@ -19,15 +19,15 @@ export type Failed = {
 export type Report = {
   note(text: string): void
   created(what: 'app' | 'environment', name: string): void
-  /** The environment has them, whatever becomes of the deploy. */
+  /** The environment has them, even if the deploy fails. */
   variablesSet(keys: readonly string[]): void
-  archive(archive: Archive): void
-  /** What is said about it. */
+  archive(archive: SourceArchive): void
+  /** The message and the commit of the archive. */
   described(described: resources.Described): void
   uploading(sentBytes: number, totalBytes: number): void
-  /** The service took it, and will see it through. */
+  /** The service accepted the build, and completes it whether or not the client waits. */
   accepted(operation: resources.Operation): void
-  /** How the operation stands; heard about every second. */
+  /** The current state of the operation, about every second. */
   state(operation: resources.Operation): void
   line(line: LogLine): void
   connection(isThere: boolean): void
@@ -35,15 +35,15 @@ export type Report = {
   failed(failed: Failed): void
   /** It was built and is not live, since its output looks wrong. The message says what to do. */
   held(build: resources.Build, held: NonNullable<resources.Build['held']>, message: string): void
-  /** Somebody wanted it to end, or a newer one took its place. */
+  /** It was cancelled by a user, or superseded by a newer one. */
   cancelled(build: resources.Build, reason: string, message: string): void
-  /** Nobody waits for the build. */
+  /** The command ends without waiting for the build (`--detach`). */
   detached(operation: resources.Operation): void
-  /** Whoever waited has left, and the build goes on. */
+  /** The user stopped waiting, and the build continues. */
   left(operation: resources.Operation): void
 }
 
-/** From when it was asked for until it was over. */
+/** From its request to its end. */
 export const totalSeconds = ({ createTime, finishTime }: resources.Build): number =>
   finishTime === undefined ? 0 : (Date.parse(finishTime) - Date.parse(createTime)) / 1000
 
@@ -59,10 +59,10 @@ export function timesInWords(build: resources.Build): { parts: string[]; total: 
     Math.max(total, sum),
   )
   const named = all.map(([name], at) => ({ name: name.toLowerCase(), words: shown.parts[at] ?? '' }))
-  // A phase is told even if it took no time; waiting and the rest only where there was some.
-  const told = named.filter(({ name, words }) => !/^(?:waiting|other)$/.test(name) || !/^0(?:\.0)? s$/.test(words))
-  return { parts: told.map(({ name, words }) => `${oneLine(name)} ${words}`), total: shown.total }
+  // A phase is shown even if it took no time; waiting and the rest only where there was some.
+  const listed = named.filter(({ name, words }) => !/^(?:waiting|other)$/.test(name) || !/^0(?:\.0)? s$/.test(words))
+  return { parts: listed.map(({ name, words }) => `${oneLine(name)} ${words}`), total: shown.total }
 }
 
-/** What a build says that should not stay as it is. A service of an earlier version has none. */
+/** Warnings of a build. A service of an earlier version has none. */
 export const warningsIn = ({ warnings = [] }: Partial<resources.Build>): string[] => warnings

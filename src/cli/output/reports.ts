@@ -1,4 +1,4 @@
-/** Who tells of a deploy: one for people, and one for programs. */
+/** Chooses the report of a deploy: text for people, or JSON for programs. */
 import type { ClientCall } from '../command.ts'
 import type { Report } from './report.ts'
 import { createJsonReport } from './report-json.ts'

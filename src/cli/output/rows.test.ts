@@ -5,24 +5,24 @@ import { factsOf, printList, tableFor, when } from './rows.ts'
 import type { Terminal } from './terminal.ts'
 
 function recorded() {
-  const [printed, said]: [string[], string[]] = [[], []]
-  const terminal = { print: (text: string) => printed.push(text), say: (text: string) => said.push(text) }
-  return { printed, said, terminal: terminal as unknown as Terminal }
+  const [printed, messages]: [string[], string[]] = [[], []]
+  const terminal = { print: (text: string) => printed.push(text), say: (text: string) => messages.push(text) }
+  return { printed, messages, terminal: terminal as unknown as Terminal }
 }
 
 const form = { row: ({ name }: { name: string }) => ({ name, kind: 'app' }), empty: 'None yet.' }
 
-test('rows are columns under headings, and nobody else writes across a line', () => {
+test('rows are columns under headings, and no value breaks out of its line', () => {
   const { printed, terminal } = recorded()
   printList({ terminal, options: {} }, [{ name: 'a\x1b[2J\nb' }, { name: 'shop' }], form)
   assert.deepEqual(printed, ['NAME  KIND\na b   app\nshop  app'])
 })
 
-test('with --json a list is an array, also an empty one; without, people are told what to do', () => {
-  const { printed, said, terminal } = recorded()
+test('with --json a list is an array, also an empty one; without, an empty list is a hint on what to do', () => {
+  const { printed, messages, terminal } = recorded()
   printList({ terminal, options: { json: true } }, [], form)
   printList({ terminal, options: {} }, [], form)
-  assert.deepEqual([printed, said], [['[]'], ['None yet.']])
+  assert.deepEqual([printed, messages], [['[]'], ['None yet.']])
 })
 
 test('facts that are not known are left out', () => {

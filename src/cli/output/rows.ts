@@ -1,6 +1,6 @@
 /**
- * What a command found, printed: as columns for people, or as the API told it with `--json`. A list of the API is printed
- * as an array, whatever number of pages it had.
+ * Prints the result of a command: as columns for people, or as the API's JSON with `--json`. A list of the API is printed as one
+ * array, whatever number of pages it had.
  */
 import { printableLine } from '../../base/index.ts'
 import { table, widthOf } from '../../contract/index.ts'
@@ -22,7 +22,7 @@ export type Narrow = { shortened: readonly string[]; leftOut: readonly string[] 
 
 const WIDE: Narrow = { shortened: [], leftOut: [] }
 
-/** The rows under their headings; where there are none, people are told what to do next. */
+/** The rows under their headings; where there are none, a hint for people on what to do next. */
 export function printList<T>(
   { terminal, options }: Pick<ClientCall, 'terminal' | 'options'>,
   items: readonly T[],
@@ -52,7 +52,7 @@ export function tableFor(
 }
 
 const GAP = 2
-/** A column that has less says nothing any more. */
+/** A narrower column would be useless. */
 const SHORTEST = 12
 
 function fitted(rows: readonly Row[], columns: number, { shortened: short, leftOut }: Narrow): Row[] {
@@ -93,7 +93,7 @@ function shortened(text: string, columns: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** What the API answered where that was asked for, and else one line of words for people. */
+/** The API's response with `--json`, and otherwise one line for people. */
 export function printResult(
   { terminal, options }: Pick<ClientCall, 'terminal' | 'options'>,
   answer: unknown,
@@ -110,7 +110,7 @@ export function factsOf(facts: Record<string, string | undefined>): string {
   return known.map(([name, fact]) => `${name.padEnd(width)}  ${printableLine(fact).trim()}`).join('\n')
 }
 
-/** One line, whatever others wrote into it. */
+/** One printable line, whatever text of others it contains. */
 export const oneLine = (text: string): string => printableLine(text.replaceAll(/\s+/g, ' ').trim())
 
 const cells = (row: Row): Row => Object.fromEntries(Object.entries(row).map(([name, text]) => [name, oneLine(text)]))
@@ -119,7 +119,7 @@ const cells = (row: Row): Row => Object.fromEntries(Object.entries(row).map(([na
 export function when(terminal: Pick<Terminal, 'isShown'>, time: string | undefined, now = Date.now()): string {
   if (!time || !terminal.isShown) return time ?? ''
   const seconds = Math.round((now - Date.parse(time)) / 1000)
-  // The clocks of two machines are never quite the same.
+  // The clocks of two machines differ a little.
   if (seconds < 5) return 'just now'
   if (seconds < 90) return `${seconds} s ago`
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min ago`

@@ -1,7 +1,7 @@
 /**
- * What is printed where. Data goes to stdout, and words for people to stderr, so that a pipe gets data alone. Colours,
- * bars and questions are for a terminal in front of a person. Every text goes out through `printable`, so no control
- * character reaches a terminal but those that are written here.
+ * Output and questions. Data goes to stdout, and text for people to stderr, so that a pipe gets data alone. Colours, progress
+ * bars and questions need a terminal. Every text goes out through `printable`, so no control character reaches a terminal but
+ * those that are written here.
  */
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
@@ -13,28 +13,28 @@ import { EXIT } from '../../contract/index.ts'
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 export type Terminal = {
-  /** Whether somebody is there who sees colours and can answer questions. */
+  /** Whether a user at a terminal can answer questions. */
   isInteractive: boolean
-  /** Whether what is printed is read by a person, and not by the next program of a pipe. */
+  /** Whether stdout is a terminal, and not a pipe to another program. */
   isShown: boolean
   columns(): number
   /** A line of data. */
   print(text: string): void
-  /** Data as it is, for the next program of a pipe; a person gets what can be shown of it. */
+  /** Data as it is for a pipe; on a terminal only what is printable. */
   write(data: Uint8Array): Promise<void>
   /** A line for people. */
   say(text: string): void
   paint(colour: Colour, text: string): string
-  /** One line below everything else, written over and over; undefined takes it away. Nothing where nobody looks. */
+  /** A status line below everything else, overwritten each time; undefined removes it. Does nothing without a terminal. */
   status(text: string | undefined): void
   ask(question: string, hidden?: { isHidden: true }): Promise<string>
 }
 
 type Streams = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; words: NodeJS.WriteStream }
 
-/** `isPlain`: whatever the streams are, nobody is there. */
+/** `isPlain`: the streams are not treated as a terminal, even if they are one. */
 export function createTerminal({ input, output, words }: Streams, { isPlain }: { isPlain: boolean }): Terminal {
-  // Whoever read has read enough, as `head` does: there is nobody left to tell anything.
+  // The reader of a pipe has closed it, as `head` does: there is nothing left to do.
   for (const stream of [output, words]) stream.on('error', () => process.exit(EXIT.caller))
   const isInteractive = !isPlain && input.isTTY === true && words.isTTY === true
   const isShown = !isPlain && output.isTTY === true
@@ -70,7 +70,7 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
     status(text) {
       if (!isInteractive) return
       const line = text === undefined ? undefined : printableLine(text)
-      // A line that wraps could not be taken away again.
+      // A line that wraps could not be removed again.
       const next = line === undefined || line.length < columns() ? line : `${line.slice(0, columns() - 2)}…`
       if (next === shown) return
       clear()
@@ -79,10 +79,10 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
     },
     async ask(asked, hidden) {
       const question = shownAs(asked)
-      if (!isInteractive) throw new Error(`Nobody is here to answer: ${question}`)
+      if (!isInteractive) throw new Error(`There is no terminal to answer: ${question}`)
       clear()
       shown = undefined
-      // What is typed is echoed by readline itself, and so is not where it has nowhere to write.
+      // Readline itself echoes what is typed; with an output that discards everything there is no echo.
       const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input, output: hidden ? nowhere : words, terminal: true })
       const isGone = Promise.withResolvers<never>()
@@ -106,20 +106,20 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
   }
 }
 
-/** Stands for the start and the end of a colour until the text is written. Nobody else can know it, so nobody else paints. */
+/** Marks the start and the end of a colour until the text is written. It is random, so that no other text can contain it. */
 const MARK = randomUUID()
 const MARKS = new RegExp(`${MARK}<(\\d+)>`)
 
 const markOf = (colour: Colour, side: 0 | 1): string => `${MARK}<${inspect.colors[colour]?.[side]}>`
 
-/** Between two marks is text; of every mark only its number is found. */
+/** Splitting by a pattern with one group alternates text and the numbers of the marks. */
 const shownAs = (text: string): string =>
   text
     .split(MARKS)
     .map((piece, index) => (index % 2 === 0 ? printable(piece) : `\x1b[${piece}m`))
     .join('')
 
-/** Whoever was asked would rather not. */
+/** The user declined, or interrupted the command. */
 export class Interrupted extends Error {
   constructor() {
     super('Stopped. Nothing further was done.')

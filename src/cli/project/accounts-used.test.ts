@@ -20,15 +20,15 @@ type Given = {
   url?: string
 }
 
-/** One person, with what their own folder remembers of earlier times. */
+/** One user, with the configuration folder of earlier commands. */
 async function person(t: Scope) {
   const configFolder = await temporaryFolder(t)
-  const said: string[] = []
+  const messages: string[] = []
   const send = ({ options = {}, answer, isNamedByFile = true, isCredentialGiven = false, url = URL }: Given = {}) => {
     const terminal = {
       isInteractive: answer !== undefined,
-      say: (text: string) => said.push(text),
-      ask: async () => answer ?? assert.fail('nobody is there'),
+      say: (text: string) => messages.push(text),
+      ask: async () => answer ?? assert.fail('no question is expected'),
     }
     return makeSureOfAccount({ options, terminal, environment: { configFolder } } as unknown as ClientCall, {
       service: createService(url, undefined),
@@ -37,15 +37,15 @@ async function person(t: Scope) {
       isCredentialGiven,
     })
   }
-  return { send, said, configFolder, logins: createSavedLogins(configFolder) }
+  return { send, messages, configFolder, logins: createSavedLogins(configFolder) }
 }
 
 test('the first time that something goes to the account of a file is confirmed, and the answer remembered', async (t) => {
-  const { send, said, configFolder } = await person(t)
+  const { send, messages, configFolder } = await person(t)
   for (const answer of ['', 'n', 'yes please']) await assert.rejects(send({ answer }), Interrupted)
   await send({ answer: 'y' })
   assert.match(
-    said.join('\n'),
+    messages.join('\n'),
     /names the account acme of https:\/\/headland\.example\.com, to which you have sent nothing/,
   )
   await send()
@@ -58,7 +58,7 @@ test('the first time that something goes to the account of a file is confirmed, 
   )
 })
 
-test('where nobody can be asked, the flag is asked for; --yes is no answer to this', async (t) => {
+test('without a terminal the flag is required, and --yes does not replace it', async (t) => {
   const { send } = await person(t)
   await assert.rejects(send(), /add --account acme if that is meant/)
   await assert.rejects(send({ answer: 'y', options: { yes: true } }), /add --account acme/)

@@ -1,7 +1,7 @@
 /**
- * Which account something of the user's is sent to: source, or values of variables. Whoever wrote `.headland.json` may have
- * named an account of their own, of which the user is a member too; so the first time is confirmed, and what the user said
- * is remembered with the log-ins and not in the project.
+ * Confirms the account to which source or values of variables are sent. The author of `.headland.json` may have named an
+ * account of their own, of which the user is a member too; so the first use is confirmed, and the confirmation is stored with
+ * the log-ins and not in the project.
  */
 import { UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'

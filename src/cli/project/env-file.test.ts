@@ -39,7 +39,7 @@ test('values are those that Node reads, each with the line of its name', () => {
   ])
 })
 
-test('what Node would pass over or cut is told by its line', () => {
+test('lines that Node would skip or cut are reported with their numbers', () => {
   const { entries, faults } = readEnv('A\nmy-name=1\n1A=2\n=3\nB="say \\"hi\\""\nC="open\nD=4\nE F=5')
   assert.deepEqual(
     faults.map(({ line }) => line),

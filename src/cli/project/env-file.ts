@@ -1,6 +1,6 @@
 /**
- * Files with variables, as `.env`. A value is what Node's own `--env-file` makes of it. Node passes over lines that it
- * cannot read, and takes an indented comment for a name; here lines are told apart, and nothing is guessed.
+ * Files with variables, as `.env`. Values are parsed as by Node's own `--env-file`. Node skips lines that it cannot read, and
+ * takes an indented comment for a name; here such lines are reported as faults.
  */
 import { parseEnv } from 'node:util'
 import { LIMITS, names } from '../../contract/index.ts'
@@ -35,7 +35,7 @@ export function readEnv(given: string): { entries: EnvEntry[]; faults: EnvFault[
 
 const valueIn = (written: string): string => parseEnv(`A=${written}`).A ?? ''
 
-/** What stands at a place: the name and where its value begins, or what is wrong; and where its last line ends. */
+/** One entry: its name and where its value begins, or what is wrong with it; and where its last line ends. */
 type Read = { end: number } & ({ key: string; from: number } | { key: undefined } | { why: string })
 
 function readAt(text: string, start: number): Read {
@@ -51,7 +51,7 @@ function readAt(text: string, start: number): Read {
   const closing = text.indexOf(quote, from + 1)
   if (closing === -1) return { why: `has no closing ${quote}`, end }
   const last = endOfLine(text, closing)
-  // A quote within the value ends it: what follows would be lost without a word.
+  // A quote within the value ends it: what follows would be lost silently.
   if (!/^[ \t]*(?:#.*)?$/.test(text.slice(closing + 1, last)))
     return { why: `has text after the closing ${quote}`, end }
   return { key, from, end: last }

@@ -14,7 +14,7 @@ type Given = {
   given?: { key: string; value: string }[]
 }
 
-/** What comes of a first deploy of these files, with these answers to what is asked; without any, there is no terminal. */
+/** The result of a first deploy of these files, with these answers to questions; without any, there is no terminal. */
 async function offered(t: TestContext, { files, answers, root = '', given = [] }: Given) {
   const folder = await temporaryFolder(t)
   for (const [name, content] of Object.entries(files)) {

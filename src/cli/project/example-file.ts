@@ -1,7 +1,7 @@
 /**
- * Which variables a project wants: by custom the names stand in `.env.example`. The first time, people are asked for the
- * values; without a terminal the names without a value are listed. What the file has for values are examples, and
- * none of them is sent. Values of `.env` are never read here.
+ * Which variables a project needs: by convention their names are in `.env.example`. At the first deploy the user is asked for
+ * the values; without a terminal the names without a value are listed. Values in the file are examples, and none of them is
+ * sent. `.env` is never read here.
  */
 import { join, relative, resolve } from 'node:path'
 import { printableLine } from '../../base/index.ts'
@@ -23,13 +23,13 @@ type Offer = {
   terminal: Terminal
   report: Report
   isAsking: boolean
-  /** Of the project, and below it the one that holds the app. */
+  /** The folder of the project, and the path below it that holds the app. */
   folder: string
   root: string
   given: readonly resources.ShellVariable[]
 }
 
-/** Those that were given, and those that are typed now. */
+/** The given variables, and those that the user types now. */
 export async function withExample(offer: Offer): Promise<resources.ShellVariable[]> {
   const { terminal, report, isAsking, given } = offer
   const found = await findExample(offer)
@@ -48,7 +48,7 @@ async function findExample({
   report,
 }: Offer): Promise<{ file: string; entries: EnvEntry[] } | undefined> {
   const inner = resolve(folder, root)
-  const folders = relative(folder, inner).startsWith('../..') ? [folder] : [...new Set([inner, folder])]
+  const folders = relative(folder, inner).startsWith('..') ? [folder] : [...new Set([inner, folder])]
   for (const at of folders) {
     for (const name of EXAMPLE_FILES) {
       const file = relative(folder, join(at, name))
@@ -82,7 +82,7 @@ async function askFor(
   return given
 }
 
-/** What the project gives for an example, so that the form is known. */
+/** The example value, which shows the expected form. */
 function hintOf(example: string): string {
   const line = printableLine(example.replaceAll(/\s+/g, ' ').trim())
   if (line === '') return ''

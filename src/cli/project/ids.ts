@@ -3,19 +3,19 @@
  * among the newest of its environment; where two end with it, both are named and neither is taken.
  */
 import { isIdTail, names, UsageError } from '../../contract/index.ts'
+import type { Service } from '../connection/service.ts'
 import { oneLine } from '../output/rows.ts'
-import { api } from './path.ts'
-import type { AtEnvironment } from './where.ts'
+import { api, type Path } from './path.ts'
 
 const ID = new RegExp(String(names.buildId.pattern))
 
-/** A whole id leads further back. */
+/** Older ones are found by their whole id only. */
 const MAX_SEEN = 1000
 const MAX_SHOWN = 5
 
 export const isWholeId = (text: string): boolean => ID.test(text)
 
-/** The id in a text, or the end of one, before anything is asked. */
+/** The id in a text, or the end of one. Checked before any request. */
 export function tailIn(text: string, what: string): string {
   const tail = text.slice(text.lastIndexOf('/') + 1)
   if (isWholeId(tail) || isIdTail(tail)) return tail
@@ -30,7 +30,7 @@ export const endingWith = <T extends Listed>(all: readonly T[], tail: string): T
 
 /** The whole id of the build or the deployment that is meant. */
 export async function wholeId(
-  { service, path }: Pick<AtEnvironment, 'service' | 'path'>,
+  { service, path }: { service: Service; path: Path },
   list: 'builds' | 'deployments',
   tail: string,
 ): Promise<string> {

@@ -10,7 +10,7 @@ import { clientEnvironment } from '../../config.ts'
 import type { ClientCall, NameKind } from '../command.ts'
 import { namesFor as namesWithin } from './names.ts'
 
-/** Whoever presses Tab does not wait for so long; a busy machine does. */
+/** Longer than a user waits, since the test machine may be busy. */
 const foundFor = (kind: NameKind, call: ClientCall, typed: readonly string[]) => namesWithin(kind, call, typed, 60_000)
 const namesFor = async (kind: NameKind, call: ClientCall, typed: readonly string[]) =>
   (await foundFor(kind, call, typed)).map(({ word }) => word)
@@ -50,7 +50,7 @@ async function callIn(t: TestContext, env: Record<string, string>): Promise<Clie
   const folder = await temporaryFolder(t)
   const environment = clientEnvironment({ HOME: join(folder, 'home'), ...env })
   const terminal = new Proxy({} as ClientCall['terminal'], {
-    get: (_, name) => assert.fail(`nothing is said or asked: ${String(name)}`),
+    get: (_, name) => assert.fail(`nothing is printed or asked: ${String(name)}`),
   })
   return { positionals: [], options: {}, folder, environment, terminal }
 }
@@ -61,7 +61,7 @@ const loggedIn = (url: string, user = 'u') => ({
   HEADLAND_API_PASSWORD: 'p',
 })
 
-test('names of accounts, apps and environments are told; what is called the same is told by id', async (t) => {
+test('names of accounts, apps and environments are completed, and ids where two have the same name', async (t) => {
   const { url } = await startServer(t, ['Production', 'Staging'])
   const call = await callIn(t, loggedIn(url))
   assert.deepEqual(await namesFor('accounts', call, []), ['acme'])
@@ -71,7 +71,7 @@ test('names of accounts, apps and environments are told; what is called the same
   assert.deepEqual(await namesFor('environments', await callIn(t, loggedIn(twins.url)), []), ['3e4f5a6b', '3e4f5a6c'])
 })
 
-test('builds and deployments are told by short ids with what is known of them, and whole where two end alike', async (t) => {
+test('builds and deployments are completed by short ids with a description, and by whole ids where two end alike', async (t) => {
   const at = `accounts/acme/apps/shop/environments/${ID}`
   const twin = ID.replace('1c2d', 'ffff')
   const createTime = new Date().toISOString()
@@ -92,7 +92,7 @@ test('builds and deployments are told by short ids with what is known of them, a
   ])
   assert.match(asked.at(-1) ?? '', /\/builds\?pageSize=50$/)
   const [one, ...others] = await foundFor('deployments', call, ['headland', 'x', '--env=My Site', ''])
-  assert.deepEqual([one?.word, others], [ID, []], 'what comes twice is told once')
+  assert.deepEqual([one?.word, others], [ID, []], 'duplicates are left out')
   assert.doesNotMatch(one?.about ?? '', /[\p{Cc}\p{Cf}]/u)
 })
 
@@ -110,7 +110,7 @@ test('what was typed decides where is looked, however a shell took it apart', as
   }
 })
 
-test('what was heard a moment ago is not asked again, is for its owner alone, and for the same log-in', async (t) => {
+test('results are cached for a moment, readable by their owner alone, and for the same log-in', async (t) => {
   const { url, asked } = await startServer(t, ['Production'])
   const call = await callIn(t, loggedIn(url))
   await namesFor('apps', call, [])
@@ -128,21 +128,21 @@ test('what was heard a moment ago is not asked again, is for its owner alone, an
   assert.ok(asked.length > between)
 })
 
-test('a name that a shell or the command would not get as it was told is left out', async (t) => {
+test('a name that a shell or the command would take for something else is left out', async (t) => {
   for (const name of ['two\nlines', '--app', 'red \u001b[31m', 'back\u202eward', 'x'.repeat(300), '']) {
     const { url } = await startServer(t, [name, 'Good one'])
     assert.deepEqual(await namesFor('environments', await callIn(t, loggedIn(url)), []), ['Good one'])
   }
 })
 
-test('a service that does not answer, and one without a log-in, have no names, and nobody hears of it', async (t) => {
+test('without a service that answers, or without a log-in, there are no names and no message', async (t) => {
   const silent = await startServer(t, [], { isSilent: true })
   assert.deepEqual(await namesWithin('apps', await callIn(t, loggedIn(silent.url)), [], 100), [])
   assert.deepEqual(await namesFor('apps', await callIn(t, loggedIn('http://127.0.0.1:1')), []), [])
   assert.deepEqual(await namesFor('apps', await callIn(t, {}), []), [])
 })
 
-test('a project that somebody else wrote does not lead a Tab to a service without a log-in', async (t) => {
+test('a project of another person does not lead a completion to a service without a log-in', async (t) => {
   const { url, asked } = await startServer(t, [])
   const call = await callIn(t, { HEADLAND_API_USER: 'u', HEADLAND_API_PASSWORD: 'p' })
   await mkdir(join(call.folder, '.git'))

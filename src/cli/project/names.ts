@@ -1,6 +1,6 @@
 /**
- * Names of accounts, apps and environments, and ids of builds and deployments, for a shell that completes what is typed.
- * They come at once or not at all: nothing is asked of the person, nothing is told of what went wrong, and what was heard is good for half a minute.
+ * Names of accounts, apps and environments, and ids of builds and deployments, for shell completion. It must be quick and
+ * silent: no question, no error message, and results are cached for half a minute.
  */
 import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { api } from './path.ts'
 import { readSmallFile, replaceFile } from './small-files.ts'
 import { accountsOf, atAccount, atApp, atEnvironment, atService, lastPart } from './where.ts'
 
-/** Who presses Tab waits for this long. */
+/** A user who presses Tab waits this long at most. */
 const ANSWER_MS = 1500
 const MAX_NAMES = 1000
 const MAX_NAME_LENGTH = 200
@@ -21,7 +21,7 @@ const MAX_ABOUT_LENGTH = 100
 /** Of builds and deployments, the newest: what is older is named by its whole id. */
 const MAX_IDS = 50
 
-/** Those that can be completed; none where the service does not answer, or would have to ask who it is. */
+/** Those that can be completed; none where the service does not answer, or the user is not logged in. */
 export async function namesFor(
   kind: NameKind,
   call: ClientCall,
@@ -34,14 +34,14 @@ export async function namesFor(
   try {
     return fit(await Promise.race([findKept(kind, asked), late.promise]))
   } catch {
-    // A message between the words that somebody types would be worse than no names.
+    // A message in the middle of the command line would be worse than no names.
     return []
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** A word that a shell, or this program, would not get as it was told is left out, and so is one that comes twice. */
+/** Leaves out words that a shell or this program would take for something else, and duplicates. */
 function fit(found: readonly Completion[]): Completion[] {
   const words = new Map(found.filter(({ word }) => isCompletable(word)).map((one) => [one.word, one]))
   return [...words.values()].map(({ word, about }) => ({
@@ -87,7 +87,7 @@ function titlesOf(environments: readonly resources.Environment[]): Completion[] 
   return [...words(environments.filter(isAlone).map(({ displayName }) => displayName)), ...twins]
 }
 
-/** As short as they are shown; whole where two end alike. */
+/** Short ids as they are displayed; whole ones where two end alike. */
 function idsOf<T extends { name: string }>(all: readonly T[], about: (one: T) => string): Completion[] {
   const ends = Map.groupBy(all, ({ name }) => shortId(name))
   return all.map((one) => {
@@ -100,7 +100,7 @@ const ago = (time: string): string => when({ isShown: true }, time)
 
 /** `--app shop` and `--app=shop`, however a shell took the line apart. */
 function optionsIn(typed: readonly string[]): ClientCall['options'] {
-  // bash hands the line over as it is, and the others word by word.
+  // bash passes the line as it is, and other shells pass it word by word.
   const given = typed.length === 1 ? wordsIn(typed[0] ?? '') : typed
   const options = ['url', 'account', 'app', 'env'].map((name) => [name, valueBehind(given, `--${name}`)] as const)
   return Object.fromEntries(options.filter(([, value]) => value))
@@ -125,7 +125,7 @@ const wordsIn = (line: string): string[] =>
     ),
   )
 
-/** How long names are good for that were heard a moment ago, and of how many questions. */
+/** How long results are cached, and how many. */
 const KEPT_MS = 30_000
 const MAX_KEPT = 20
 const MAX_KEPT_BYTES = 1024 * 1024
@@ -151,7 +151,7 @@ async function findKept(kind: NameKind, call: ClientCall): Promise<Completion[]>
   return names
 }
 
-/** Whatever else stands there is written over. */
+/** A file with any other content is overwritten. */
 async function readKept(file: string): Promise<Kept[]> {
   try {
     const found = await readSmallFile(file, { maxBytes: MAX_KEPT_BYTES })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { holds, nearly } from '../../../test/support/fuzz.ts'
 import { UsageError } from '../../contract/index.ts'
-import { CallFailed } from '../connection/service.ts'
+import { CallFailed } from '../connection/failures.ts'
 import { api, resource } from './path.ts'
 
 const LETTERS = 'ab/.#?%:;&= \\\n\t'

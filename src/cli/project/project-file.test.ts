@@ -101,7 +101,7 @@ test('a link, a pipe or a huge file in its place is refused, and not read', asyn
 
 const WRONG: Record<string, unknown>[] = [
   { account: 'acme/apps/x/environments#' },
-  { account: '../..' },
+  { account: '..' },
   { app: '../../credentials' },
   { app: 'shop?force=true' },
   { app: 'shop/environments/1:trace' },

@@ -1,7 +1,7 @@
 /**
  * `.headland.json`: where the project in this folder is deployed to. It holds no secret, and belongs in version control.
- * Whoever wrote the project wrote it, so it is taken as a suggestion: from the project's own folders alone, with names
- * that are names, and a first deploy to the account that it names is confirmed (`accounts-used.ts`).
+ * The author of the project may be another person, so it is taken as a suggestion: it is read from the project's own folders
+ * only, its names are validated, and a first deploy to the account that it names is confirmed (`accounts-used.ts`).
  */
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -42,8 +42,8 @@ export async function writeProject(folder: string, project: Project): Promise<st
 }
 
 /**
- * The user, and whoever the folder belongs to: in a container the source often has another owner than the process. What a
- * third one puts into a folder that is open to all, as /tmp is, is no part of the project.
+ * The user, and the owner of the folder: in a container the source often has another owner than the process. What a third user
+ * puts into a folder that is writable for all, as /tmp is, is no part of the project.
  */
 async function ownersAt(folder: string): Promise<Set<number>> {
   const { uid } = await lstat(folder)

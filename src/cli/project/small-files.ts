@@ -1,6 +1,6 @@
 /**
- * Small files that are read as a whole, and files that are written as a whole. A repository that somebody else made can
- * have a link, a pipe or a device in the place of any of them.
+ * Small files that are read as a whole, and files that are written as a whole. A repository of another person can have a link,
+ * a pipe or a device in the place of any of them.
  */
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
@@ -23,7 +23,7 @@ export async function readSmallFile(
     if (facts.isDirectory()) return undefined
     if (!facts.isFile()) throw new NotPlain(`${file} is not a file`)
     if (facts.size > maxBytes) throw new NotPlain(`${file} has more than ${maxBytes} bytes`)
-    // It may grow meanwhile, and some files of the system tell no size at all: so much is read, and no more.
+    // It may grow meanwhile, and some files, as in /proc, report no size: so the read itself is limited, too.
     const content = await buffer(handle.createReadStream({ start: 0, end: maxBytes, autoClose: false }))
     if (content.length > maxBytes) throw new NotPlain(`${file} has more than ${maxBytes} bytes`)
     return { content, facts }
@@ -54,12 +54,12 @@ function openNow(file: string, followsLinks: boolean): Promise<FileHandle | unde
   })
 }
 
-/** What stands there is nothing that one reads as a whole. */
+/** There is something else than a plain file of that size. */
 export class NotPlain extends Error {}
 
 /**
- * Puts a text in the place of a file, whole or not at all. It is written under a name that nobody can foresee and that
- * must not be there yet, so that it is never written through a link; a link in the place of the file itself is replaced.
+ * Replaces a file with a text, as a whole or not at all. The text is first written to a new file with a random name that must
+ * not exist yet, so that it is never written through a link; a link in the place of the file itself is replaced.
  */
 export async function replaceFile(file: string, text: string, mode: number) {
   const fresh = `${file}.${randomUUID()}`

@@ -1,6 +1,6 @@
 /**
- * Where a deploy goes to. First it is decided, from what was typed, from `.headland.json`, by asking, or from what can be
- * suggested; then what is missing is made, after it was shown.
+ * The account, app and environment of a deploy. First they are decided: by options, by `.headland.json`, by questions, or by
+ * defaults; then what is missing is created, after it was shown.
  */
 import { didYouMean, nearest } from '../../base/index.ts'
 import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
@@ -21,11 +21,11 @@ export type Target = {
   account: string
   app: string
   environment: resources.Environment
-  /** It was made for this deploy, with the variables that it is to have. */
+  /** It was created for this deploy, together with its variables. */
   isNew: boolean
 }
 
-/** What a decision comes to: a thing that is there, or the facts of one that is not. */
+/** An environment that exists, or the facts of one that is to be created. */
 type Decision = {
   account: string
   app: string
@@ -40,7 +40,7 @@ type Parts = {
   suggestedApp: string
   report: Report
   signal: AbortSignal
-  /** Those of an environment that is to be made for the app in this folder of the project. */
+  /** The variables of a new environment for the app in this folder of the project. */
   newVariables(rootDirectory: string): Promise<resources.ShellVariable[]>
 }
 
@@ -196,7 +196,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
     return meant === named ? [] : called(environments, meant)
   }
 
-  /** A name that nothing has is one to make, unless it looks like a slip for one that is there. */
+  /** A name that does not exist is created, unless it looks like a typing error for one that exists. */
   async function meantInstead(what: 'app' | 'environment', named: string, there: readonly string[]): Promise<string> {
     const [near] = options.create ? [] : nearest(named, there)
     if (near === undefined) return named
@@ -206,7 +206,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
     return (await confirm(terminal, `Deploy to '${oneLine(near)}'?`, true)) ? near : named
   }
 
-  /** What was typed, and what else is needed without a terminal. */
+  /** The options that were given, and those that are needed without a terminal. */
   function commandToMake(what: 'app' | 'environment'): string {
     const needed: Record<string, string | undefined> =
       what === 'app'
@@ -246,7 +246,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
 const FIRST = 'Production'
 const APP_NAME = new RegExp(String(names.appName.pattern))
 
-/** As one word of a shell, to be copied. */
+/** Quoted as one word of a shell. */
 const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${oneLine(text).replaceAll("'", "'\\''")}'`
 
@@ -257,7 +257,7 @@ const inWords = (environment: resources.Environment): string => `${environment.d
 const faultOfAppName = (name: string): string | undefined =>
   APP_NAME.test(name) ? undefined : String(names.appName.description)
 
-/** A name for an app out of what the project is called. */
+/** A name for an app, from the name of the project. */
 export function appNameFrom(...texts: readonly (string | undefined)[]): string {
   for (const text of texts) {
     const name = (text ?? '')

@@ -1,6 +1,6 @@
 /**
- * Which service, account, app and environment a command means. Strongest first: what was typed, the environment of the
- * process, `.headland.json`, and what there is only one of.
+ * Which service, account, app and environment a command is about. In order of precedence: options, the environment of the
+ * process, `.headland.json`, and the only one that exists.
  */
 import { didYouMean } from '../../base/index.ts'
 import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
@@ -39,7 +39,7 @@ export async function atService(call: ClientCall): Promise<AtService> {
   const manner = { proxies: environment.proxies, answerMs: call.answerMs }
   return { service: createService(url, await authorization(), manner), project, isCredentialGiven }
 
-  /** A project that somebody else wrote must not be able to say where the secrets of this shell are sent. */
+  /** A project of another person must not decide where the secrets of this shell are sent. */
   async function authorization(): Promise<Authorization> {
     if (isCredentialGiven) return { userId: apiUser, password: apiPassword }
     const saved = await logins.of(url)
@@ -61,7 +61,7 @@ export async function atAccount(call: ClientCall): Promise<AtAccount> {
   return { ...at, account: onlyOf(accounts.map(lastPart), 'account', '--account') }
 }
 
-/** All that the caller belongs to, which is one page. */
+/** All accounts of the caller, which fit on one page. */
 export const accountsOf = (service: Service): Promise<{ name: string }[]> => service.list(api`/v1/accounts`, 'accounts')
 
 export async function atApp(call: ClientCall): Promise<AtApp> {
@@ -83,13 +83,13 @@ export async function atEnvironment(call: ClientCall): Promise<AtEnvironment> {
   return { ...at, environment: found, path: api`/v1/${resource(found.name)}` }
 }
 
-/** A name becomes part of a path, and must not lead out of where it stands there. */
+/** A name becomes part of a path, and must not change the rest of it. */
 export function wellFormed(name: string, pattern: unknown, what: string): string {
   if (!new RegExp(String(pattern)).test(name)) throw new UsageError(`'${name}' cannot be the name of an ${what}`)
   return name
 }
 
-/** By its id, by the name that people gave it, or the only one. */
+/** By its id, by its display name, or the only one. */
 async function findEnvironment(service: Service, list: Path, named: string | undefined) {
   if (named !== undefined && isWholeId(named)) return service.call<resources.Environment>(api`${list}/${named}`)
   const all = await service.list<resources.Environment>(list, 'environments')
@@ -103,7 +103,7 @@ async function findEnvironment(service: Service, list: Path, named: string | und
   throw new UsageError(`which environment? --env, one of ${inWords(fitting)}`)
 }
 
-/** Those of this name, and those whose id ends so: a name that looks like an id does not hide the environment that has it. */
+/** Those with this name, and those whose id ends with it: a name that looks like an id does not hide another's id. */
 export const called = (all: readonly resources.Environment[], named: string): resources.Environment[] => [
   ...new Set([...all.filter(({ displayName }) => displayName === named), ...endingWith(all, named)]),
 ]

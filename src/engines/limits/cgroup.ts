@@ -1,31 +1,31 @@
-/** What holds one job: the kernel's group where there is one, and somebody who looks. */
+/** The limits of one running job: the kernel's cgroup where there is one, and the service's own checks. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Disks } from './disk.ts'
 import { enter, nicenessOf } from './enter.ts'
 import { endProcess, type Group } from './group.ts'
-import type { Excess, Limits } from './index.ts'
+import type { Excess, Limits } from './limits.ts'
+import type { Poller } from './poller.ts'
 import { memoryOf, type Root, type Row, readProcesses, rootOf, type Table, threadsOf, treeOf } from './processes.ts'
-import type { Rounds } from './rounds.ts'
 
 export type Cgroup = {
-  /** The command that enters the cage and then becomes the given one. */
+  /** The command that enters the cgroup and then execs the given one. */
   around(command: readonly string[]): string[]
   /**
-   * To be called when the job was started. `kill` ends the job, and is called until it has; folders are those that it writes to,
-   * as they lie on this machine.
+   * To be called when the job was started. `kill` ends the job, and is called until it has ended; folders are those that it
+   * writes to, by their paths on this machine.
    */
   watch(pid: number, kill: () => void, folders: readonly string[]): void
-  /** Of all processes in it, when it was last looked. */
+  /** Of all processes in it, when it was last measured. */
   memoryBytes(): number
-  /** Ends everything in the cage, even what left its parents and its session behind. */
+  /** Kills every process in the cgroup, even those that left their parents and their session. */
   kill(): void
-  /** After the job: ends what is left, removes the cage, and tells how it was. */
+  /** After the job: kills what is left, removes the cgroup, and returns what was used. */
   leave(): Promise<Ending>
 }
 
 export type Ending = {
   excess: Excess[]
-  /** Without files that the kernel keeps in memory as long as nobody needs the room; of a very short job with them. */
+  /** Without the page cache of files on disk; of a very short job with it. */
   peakMemoryBytes: number | null
   cpuSeconds: number | null
 }
@@ -33,27 +33,27 @@ export type Ending = {
 type Parts = {
   limits: Limits
   group: Group | undefined
-  rounds: Rounds
+  poller: Poller
   disks: Disks
   onLeft(): void
 }
 
 const REMOVAL_MS = 2000
-/** A job that has run for a while and is held by the kernel is looked at less often: there may be many, for months. */
+/** A job that has run for a while and is limited by the kernel is checked less often: there may be many, for months. */
 const SHORT_JOB_MS = 10_000
 const COUNTERS_EVERY_MS = { inShortJob: 0, later: 1000 }
-/** For the figure that people see. */
+/** For the memory figure that is shown to people. */
 const MEMORY_EVERY_MS = { inShortJob: 250, later: 4000 }
 
-export function makeCgroup({ limits, group, rounds, disks, onLeft }: Parts): Cgroup {
-  const keeps = group?.keeps ?? { memory: false, processes: false, cpu: false }
+export function makeCgroup({ limits, group, poller, disks, onLeft }: Parts): Cgroup {
+  const enforces = group?.enforces ?? { memory: false, processes: false, cpu: false }
   const excess = new Set<Excess>()
   const stops: (() => void)[] = []
   let [used, peak, cpuSeconds] = [0, 0, 0]
   let isEnding = false
   let job: { root: Root; kill: () => void } | undefined
 
-  /** To be asked before the end: then no process may be started any more, and that is counted too. */
+  /** To be called before the kill, which forbids new processes: an attempt to start one would be counted as an excess. */
   const note = () => {
     if (!isEnding) for (const each of group?.reached() ?? []) excess.add(each)
   }
@@ -69,8 +69,8 @@ export function makeCgroup({ limits, group, rounds, disks, onLeft }: Parts): Cgr
     job?.kill()
   }
 
-  const noteNow = seldom(COUNTERS_EVERY_MS, note)
-  const sampleMemory = seldom(MEMORY_EVERY_MS, () => {
+  const noteNow = throttled(COUNTERS_EVERY_MS, note)
+  const sampleMemory = throttled(MEMORY_EVERY_MS, () => {
     used = group?.memoryBytes() ?? used
     peak = Math.max(peak, used)
   })
@@ -78,7 +78,7 @@ export function makeCgroup({ limits, group, rounds, disks, onLeft }: Parts): Cgr
   function look(root: Root, processes: () => Table): boolean {
     noteNow()
     sampleMemory()
-    const isNear = keeps.memory && keeps.processes ? false : lookAtTree(treeOf(root, processes()))
+    const isNear = enforces.memory && enforces.processes ? false : lookAtTree(treeOf(root, processes()))
     if (excess.size > 0) exceed()
     return isNear || excess.size > 0
   }
@@ -89,8 +89,8 @@ export function makeCgroup({ limits, group, rounds, disks, onLeft }: Parts): Cgr
       cpuSeconds,
       tree.reduce((sum, row) => sum + row.cpuSeconds, 0),
     )
-    if (!keeps.processes && threads > limits.processes) excess.add('processes')
-    if (keeps.memory || excess.size > 0) return threads > limits.processes / 2
+    if (!enforces.processes && threads > limits.processes) excess.add('processes')
+    if (enforces.memory || excess.size > 0) return threads > limits.processes / 2
     const bytes = memoryOf(tree, limits.memoryBytes)
     used = bytes
     peak = Math.max(peak, bytes)
@@ -102,17 +102,17 @@ export function makeCgroup({ limits, group, rounds, disks, onLeft }: Parts): Cgr
     around: (command) =>
       enter(
         {
-          doors: group?.doors ?? [],
+          procsFiles: group?.procsFiles ?? [],
           limits,
-          userProcesses: keeps.processes ? undefined : processesOfUser(limits.processes),
-          niceness: keeps.cpu ? 0 : nicenessOf(limits.cpuWeight),
+          userProcesses: enforces.processes ? undefined : processesOfUser(limits.processes),
+          niceness: enforces.cpu ? 0 : nicenessOf(limits.cpuWeight),
         },
         command,
       ),
     watch(pid, killJob, folders) {
       const root = rootOf(pid)
       job = { root, kill: killJob }
-      stops.push(rounds.add((processes) => look(root, processes)))
+      stops.push(poller.add((processes) => look(root, processes)))
       const processes = () => group?.processes() ?? treeOf(root, readProcesses()).map((row) => row.pid)
       const max = { bytes: limits.diskBytes, files: limits.diskFiles }
       stops.push(disks.add({ folders, max, processes, onExcess: exceed }))
@@ -138,7 +138,7 @@ export function makeCgroup({ limits, group, rounds, disks, onLeft }: Parts): Cgr
   }
 }
 
-/** Processes that were ended are gone a moment later. */
+/** Killed processes are gone a moment later. */
 async function removeGroup(group: Group) {
   for (let waited = 0; !group.remove() && waited < REMOVAL_MS; waited += 10) {
     group.end()
@@ -146,18 +146,18 @@ async function removeGroup(group: Group) {
   }
 }
 
-/** A second line where nobody but us counts: a fork bomb is faster than we look. */
+/** A second limit where the kernel does not count the job's processes: a fork bomb is faster than the poller. */
 function processesOfUser(processes: number): number {
   const uid = process.getuid?.() ?? 0
   // Root gives each environment a user of its own, who runs a build and two instances at most.
   if (uid === 0) return 4 * processes
-  return threadsOf(uid, readProcesses()) + 4 * processes + ROOM_FOR_OTHERS
+  return threadsOf(uid, readProcesses()) + 4 * processes + RESERVED_FOR_OTHERS
 }
 
 /** Where all jobs share the service's user, none may keep the others from starting processes. */
-const ROOM_FOR_OTHERS = 2048
+const RESERVED_FOR_OTHERS = 2048
 
-/** Stopped first, so that none starts another one while its neighbours are ended. */
+/** Stopped first, so that no process starts another one while the others are killed. */
 function endTree(root: Root) {
   const stopped = new Set<number>()
   for (let tries = 0; tries < 10; tries++) {
@@ -171,7 +171,7 @@ function endTree(root: Root) {
   for (const each of stopped) endProcess(each)
 }
 
-function seldom(every: { inShortJob: number; later: number }, act: () => void): () => void {
+function throttled(every: { inShortJob: number; later: number }, act: () => void): () => void {
   const began = performance.now()
   let last = Number.NEGATIVE_INFINITY
   return () => {

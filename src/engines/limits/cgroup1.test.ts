@@ -1,4 +1,4 @@
-/** Version 1 where only a part of it is to be had; with all of it, see test/modules/limits.test.ts. */
+/** Version 1 where only some controllers are available; with all of them, see test/modules/limits.test.ts. */
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path/posix'
 import { test } from 'node:test'
@@ -35,10 +35,10 @@ function kernel(writable: string[]) {
 const hierarchy = (controller: string) => ({ mount: `/cg/${controller}`, own: `/cg/${controller}/own` })
 const ALL = new Map(['memory', 'pids', 'cpu', 'cpuacct'].map((controller) => [controller, hierarchy(controller)]))
 
-test("a job's group stands below the service's own, and at the top where that cannot be", () => {
+test("the cgroup of a job is below the service's own, or at the top where that is not possible", () => {
   const { files } = kernel(['/cg/memory/own', '/cg/memory', '/cg/pids'])
   const group = openCgroup1(ALL, 'abc', files)?.make('job', LIMITS)
-  assert.deepEqual(group?.doors, [
+  assert.deepEqual(group?.procsFiles, [
     '/cg/memory/own/headland-abc/job/cgroup.procs',
     '/cg/pids/headland-abc/job/cgroup.procs',
   ])
@@ -47,20 +47,20 @@ test("a job's group stands below the service's own, and at the top where that ca
 test('what cannot be limited is named, and is to be watched', () => {
   const { files } = kernel(['/cg/memory/own'])
   const groups = openCgroup1(ALL, 'abc', files)
-  assert.equal(groups?.description, 'cgroup v1 (memory); the service looks at processes itself')
-  assert.deepEqual(groups?.make('job', LIMITS).keeps, { memory: true, processes: false, cpu: false })
+  assert.equal(groups?.description, 'cgroup v1 (memory); the service watches processes itself')
+  assert.deepEqual(groups?.make('job', LIMITS).enforces, { memory: true, processes: false, cpu: false })
 })
 
 test('controllers that share a hierarchy share the group', () => {
   const shared = new Map(['memory', 'pids'].map((controller) => [controller, hierarchy('all')]))
   const { files, written } = kernel(['/cg/all/own'])
   const group = openCgroup1(shared, 'abc', files)?.make('job', LIMITS)
-  assert.deepEqual(group?.doors, ['/cg/all/own/headland-abc/job/cgroup.procs'])
+  assert.deepEqual(group?.procsFiles, ['/cg/all/own/headland-abc/job/cgroup.procs'])
   assert.equal(written.get('/cg/all/own/headland-abc/job/memory.limit_in_bytes'), '1000000')
   assert.equal(written.get('/cg/all/own/headland-abc/job/pids.max'), '200')
 })
 
-test('with the processor alone there are no cages, and nothing is left of the trial', () => {
+test('with the processor alone there are no cgroups, and nothing is left of the trial', () => {
   const { files, folders } = kernel(['/cg/cpu'])
   assert.equal(openCgroup1(ALL, 'abc', files), undefined)
   assert.deepEqual([...folders], [])

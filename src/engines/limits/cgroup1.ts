@@ -6,7 +6,7 @@ import type { Hierarchy } from './hierarchies.ts'
 const WANTED = ['memory', 'pids', 'cpu', 'cpuacct'] as const
 type Controller = (typeof WANTED)[number]
 
-/** Nothing where neither memory nor processes can be limited. */
+/** Undefined where neither memory nor processes can be limited. */
 export function openCgroup1(
   hierarchies: ReadonlyMap<string, Hierarchy>,
   name: string,
@@ -19,11 +19,11 @@ export function openCgroup1(
     if (base !== undefined) bases.set(controller, `${base}/${folderName(name)}`)
   }
   if (!bases.has('memory') && !bases.has('pids')) return undefined
-  const held = WANTED.filter((controller) => controller !== 'cpuacct' && bases.has(controller))
+  const enforced = WANTED.filter((controller) => controller !== 'cpuacct' && bases.has(controller))
   const watched = [...(bases.has('memory') ? [] : ['memory']), ...(bases.has('pids') ? [] : ['processes'])]
   return {
     kind: 'cgroup1',
-    description: `cgroup v1 (${held.join(', ')})${watched.map((what) => `; the service looks at ${what} itself`).join('')}`,
+    description: `cgroup v1 (${enforced.join(', ')})${watched.map((what) => `; the service watches ${what} itself`).join('')}`,
     make(cgroup, limits) {
       const at = (controller: Controller): string | undefined =>
         bases.has(controller) ? `${bases.get(controller)}/${cgroup}` : undefined
@@ -36,7 +36,7 @@ export function openCgroup1(
         const [memory, pids, cpu] = [at('memory'), at('pids'), at('cpu')]
         if (memory) {
           files.write(`${memory}/memory.limit_in_bytes`, String(limits.memoryBytes))
-          // Memory and swap together: there is nothing to be had by swapping. Not every kernel counts it.
+          // The limit of memory and swap together, so that swap adds nothing. Not every kernel counts it.
           writeIfThere(files, `${memory}/memory.memsw.limit_in_bytes`, String(limits.memoryBytes))
         }
         if (pids) files.write(`${pids}/pids.max`, String(limits.processes))
@@ -50,7 +50,7 @@ export function openCgroup1(
   }
 }
 
-/** 100 is ordinary here, and 1024 there, where 2 is the least. */
+/** The default weight of 100 is 1024 `cpu.shares`; the kernel's minimum is 2. */
 const sharesOf = (weight: number): number => Math.max(2, Math.round((weight * 1024) / 100))
 
 function canMakeIn(folder: string, name: string, files: Files): boolean {
@@ -60,7 +60,7 @@ function canMakeIn(folder: string, name: string, files: Files): boolean {
     if (['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOSPC', 'ENOTDIR'].includes(codeOf(error))) return false
     throw error
   }
-  // It is made again with the first cage. One that is not empty stays.
+  // It is made again with the first cgroup. One that is not empty stays.
   files.remove(`${folder}/${folderName(name)}`)
   return true
 }
@@ -70,8 +70,8 @@ function groupOf(at: (controller: Controller) => string | undefined, parents: re
   const folders = [...new Set(WANTED.flatMap((controller) => at(controller) ?? []))]
   const read = (folder: string | undefined, file: string) => folder && files.read(`${folder}/${file}`)
   return {
-    doors: folders.map((folder) => `${folder}/cgroup.procs`),
-    keeps: { memory: memory !== undefined, processes: pids !== undefined, cpu: cpu !== undefined },
+    procsFiles: folders.map((folder) => `${folder}/cgroup.procs`),
+    enforces: { memory: memory !== undefined, processes: pids !== undefined, cpu: cpu !== undefined },
     reached: () => [
       ...(counter(read(memory, 'memory.oom_control'), 'oom_kill') ? (['memory'] as const) : []),
       ...(counter(read(pids, 'pids.events'), 'max') ? (['processes'] as const) : []),
@@ -88,7 +88,7 @@ function groupOf(at: (controller: Controller) => string | undefined, parents: re
     },
     processes: () => processesIn(files, pids ?? memory ?? ''),
     end() {
-      // Where processes are counted comes first: nobody is started any more while the others are gone through.
+      // The hierarchy that counts processes comes first: then no process can be started while the others are gone through.
       for (const folder of [...(pids ? [pids] : []), ...folders]) endAllIn(files, folder)
     },
     remove() {

@@ -1,14 +1,15 @@
-/** Version 2 against a kernel that is played: with its rules for who may hand controllers on, and its refusals. */
+/** Version 2 against a simulated kernel, with its rules for delegation of controllers, and its refusals. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname } from 'node:path/posix'
 import { test } from 'node:test'
-import { groupAt, isBeingEntered, openCgroup2, type Relation } from './cgroup2.ts'
+import { groupAt, isBeingEntered, openCgroup2 } from './cgroup2.ts'
 import { enter } from './enter.ts'
 import { type Files, kernelFiles } from './files.ts'
 import { readHierarchies } from './hierarchies.ts'
 import type { Limits } from './index.ts'
+import type { Relation } from './processes.ts'
 
 const LIMITS: Limits = {
   memoryBytes: 1_000_000_000,
@@ -145,12 +146,12 @@ const systemd = (processes: number[]) =>
 const open = (kernel: FakeKernel, own: string, isDelegated = true) =>
   openCgroup2({ mount: '/cg', own, isDelegated }, 'abc', kernel, relationOf)
 
-test('in a unit of its own, the service moves to a leaf and the cages stand beside it', () => {
+test('in a unit of its own, the service moves to a leaf and cgroups are made beside it', () => {
   const kernel = systemd([ABOVE, SERVICE])
   const groups = open(kernel, UNIT)
   const group = groups?.make('job', LIMITS)
   assert.deepEqual([kernel.groupOf(SERVICE), kernel.groupOf(ABOVE)], [`${UNIT}/service`, `${UNIT}/service`])
-  assert.deepEqual(group?.doors, [`${UNIT}/headland-abc/job/cgroup.procs`])
+  assert.deepEqual(group?.procsFiles, [`${UNIT}/headland-abc/job/cgroup.procs`])
 })
 
 test('every limit is written to the group of the job', () => {
@@ -166,37 +167,37 @@ test('every limit is written to the group of the job', () => {
     'cpu.weight': '50',
   })
   assert.equal(groups?.description, 'cgroup v2 (memory, pids, cpu)')
-  assert.deepEqual(group?.keeps, { memory: true, processes: true, cpu: true })
+  assert.deepEqual(group?.enforces, { memory: true, processes: true, cpu: true })
 })
 
-test('where the processor is not handed on, that is told, and the rest is limited', () => {
+test('where the processor is not delegated, the description says so, and the rest is limited', () => {
   const groups = open(systemd([SERVICE]), UNIT)
   assert.equal(groups?.description, 'cgroup v2 (memory, pids)')
-  assert.equal(groups?.make('job', LIMITS).keeps.cpu, false)
+  assert.equal(groups?.make('job', LIMITS).enforces.cpu, false)
 })
 
-test('a unit that was not delegated is left as it is, and the cages stand in the slice above', () => {
+test('a unit that was not delegated is left as it is, and cgroups are made in the slice above', () => {
   const kernel = systemd([SERVICE])
   const group = open(kernel, UNIT, false)?.make('job', LIMITS)
   assert.equal(kernel.groupOf(SERVICE), UNIT)
-  assert.deepEqual(group?.doors, ['/cg/system.slice/headland-abc/job/cgroup.procs'])
+  assert.deepEqual(group?.procsFiles, ['/cg/system.slice/headland-abc/job/cgroup.procs'])
 })
 
 test('a service that is in its leaf already stays there', () => {
   const kernel = systemd([]).add(`${UNIT}/service`, { processes: [SERVICE] })
   const group = open(kernel, `${UNIT}/service`)?.make('job', LIMITS)
   assert.equal(kernel.groupOf(SERVICE), `${UNIT}/service`)
-  assert.deepEqual(group?.doors, [`${UNIT}/headland-abc/job/cgroup.procs`])
+  assert.deepEqual(group?.procsFiles, [`${UNIT}/headland-abc/job/cgroup.procs`])
 })
 
-test('the shell that the service was started from is not moved: the cages stand in a group above', () => {
+test('the shell that the service was started from is not moved: cgroups are made in a group above', () => {
   const scope = '/cg/user.slice/session-1.scope'
   const kernel = new FakeKernel(ALL)
     .add('/cg/user.slice', { handsOn: ['memory', 'pids'] })
     .add(scope, { processes: [ABOVE, SERVICE] })
   const group = open(kernel, scope)?.make('job', LIMITS)
   assert.deepEqual([kernel.groupOf(SERVICE), kernel.groupOf(ABOVE)], [scope, scope])
-  assert.deepEqual(group?.doors, ['/cg/user.slice/headland-abc/job/cgroup.procs'])
+  assert.deepEqual(group?.procsFiles, ['/cg/user.slice/headland-abc/job/cgroup.procs'])
 })
 
 test('in a container with nothing else in it, everything moves to the leaf', () => {
@@ -228,7 +229,7 @@ test('what is on its way into a container cannot be moved: nothing is, until it 
   assert.equal(open(kernel, '/cg')?.kind, 'cgroup2')
 })
 
-test('when controllers are refused after the move, everybody goes back', () => {
+test('when controllers are refused after the move, all processes are moved back', () => {
   const kernel = systemd([SERVICE])
   kernel.mayChange = (path) => path.startsWith(UNIT)
   kernel.refuses = (file) => (file === `${UNIT}/cgroup.subtree_control` ? 'EBUSY' : undefined)
@@ -242,22 +243,22 @@ test('at the top of a machine nothing has to move', () => {
   for (const pid of [SERVICE, STRANGER]) kernel.groups.get('/cg')?.processes.add(pid)
   const group = open(kernel, '/cg')?.make('job', LIMITS)
   assert.equal(kernel.groupOf(SERVICE), '/cg')
-  assert.deepEqual(group?.doors, ['/cg/headland-abc/job/cgroup.procs'])
+  assert.deepEqual(group?.procsFiles, ['/cg/headland-abc/job/cgroup.procs'])
 })
 
-test('where nothing can be written there are no cages', () => {
+test('where nothing can be written there are no cgroups', () => {
   const kernel = systemd([SERVICE])
   kernel.mayChange = () => false
   assert.equal(open(kernel, UNIT), undefined)
 })
 
-test('where memory is not handed on and nothing may be changed above, there are no cages', () => {
+test('where memory is not delegated and nothing may be changed above, there are no cgroups', () => {
   const kernel = new FakeKernel(['cpu']).add('/cg/a.service', { processes: [SERVICE] })
   kernel.mayChange = (path) => path.startsWith('/cg/a.service')
   assert.equal(open(kernel, '/cg/a.service'), undefined)
 })
 
-test("the kernel's counters tell which limit was reached", () => {
+test("the kernel's counters show which limit was reached", () => {
   const kernel = systemd([SERVICE])
   const group = open(kernel, UNIT)?.make('job', LIMITS)
   assert.deepEqual(group?.reached(), [])
@@ -273,7 +274,7 @@ test('memory is that of processes and files in memory, without files on disk', (
   assert.deepEqual([group?.memoryBytes(), group?.peakMemoryBytes()], [1024, 4096])
 })
 
-test('a group with processes is not removed; ended, it is, with the folder of all', () => {
+test('a cgroup with processes is not removed; once they are killed it is, together with its parent', () => {
   const kernel = systemd([SERVICE])
   const group = open(kernel, UNIT)?.make('job', LIMITS)
   kernel.groups.get(`${UNIT}/headland-abc/job`)?.processes.add(2000)
@@ -283,7 +284,7 @@ test('a group with processes is not removed; ended, it is, with the folder of al
   assert.deepEqual(kernel.list(UNIT), ['service'])
 })
 
-test('a cage whose limit is refused is an error, and nothing is left of it', () => {
+test('a cgroup whose limit is refused is an error, and nothing is left of it', () => {
   const kernel = systemd([SERVICE])
   const groups = open(kernel, UNIT)
   kernel.refuses = (file) => (file.endsWith('memory.max') ? 'EINVAL' : undefined)
@@ -304,12 +305,12 @@ function mayMake(): boolean {
   }
 }
 
-test('a real group of version 2 is entered, tells its time, and is ended at once', { skip }, async () => {
+test('a real cgroup of version 2 is entered, counts its time, and is killed at once', { skip }, async () => {
   const folder = `${trial}/job`
   for (const each of [trial, folder]) kernelFiles.make(each)
   const group = groupAt(folder, trial, kernelFiles)
   const script = 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done; (sleep 60 &); sleep 60'
-  const way = { doors: group.doors, limits: LIMITS, userProcesses: undefined, niceness: 0 }
+  const way = { procsFiles: group.procsFiles, limits: LIMITS, userProcesses: undefined, niceness: 0 }
   const [file = '', ...args] = enter(way, ['/bin/sh', '-c', script])
   const child = spawn(file, args, { env: { PATH: '/usr/bin:/bin' }, stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')

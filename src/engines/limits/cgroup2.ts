@@ -1,26 +1,24 @@
 /**
- * Version 2. A group that hands controllers on to groups below it may hold no process itself. So the service moves into a
- * leaf of its own group, if that is its alone, and the cages stand beside that leaf; else they stand in the nearest
- * group above which hands controllers on already.
+ * Version 2. A group that enables controllers for its children (`cgroup.subtree_control`) may hold no process itself. So the
+ * service moves into a leaf below its own group, if it has that group to itself, and the cgroups of jobs are made beside that
+ * leaf; otherwise they are made in the nearest ancestor that enables the controllers already.
  */
 import { basename, dirname } from 'node:path/posix'
 import { codeOf, type Files, writeIfThere } from './files.ts'
 import { counter, endAllIn, figure, folderName, type Group, type Groups, processesIn, words } from './group.ts'
 import type { Hierarchy } from './hierarchies.ts'
+import type { Relation } from './processes.ts'
 
 const NEEDED = ['memory', 'pids'] as const
 const WANTED = [...NEEDED, 'cpu'] as const
 const LEAF = 'service'
 
-/** What is listed in place of a process that cannot be seen from here. */
+/** The kernel lists a process of another pid namespace as 0. */
 const OUTSIDE = 0
 
-/** Whether a program is on its way into this container: until it has arrived, nobody here can move it. */
+/** Whether a program is just entering this container: until it has arrived, no process in here can move it. */
 export const isBeingEntered = ({ mount, own }: Hierarchy, files: Files): boolean =>
   own === mount && words(files.read(`${own}/cgroup.procs`)).includes(String(OUTSIDE))
-
-/** How another process stands to this one. */
-export type Relation = 'itself' | 'above' | 'below' | 'stranger'
 
 export function openCgroup2(
   { mount, own, isDelegated }: Hierarchy & { isDelegated: boolean },
@@ -78,7 +76,7 @@ function tryEnable(group: string, controllers: readonly string[], files: Files):
 
 const REFUSALS = ['EBUSY', 'EACCES', 'EPERM', 'EROFS', 'ENOENT', 'EINVAL', 'EOPNOTSUPP', 'ENOSPC', 'EAGAIN', 'ESRCH']
 
-/** The uppermost group of a machine may hand on with processes in it; any other one has to be emptied first. */
+/** The root group of a machine may enable controllers with processes in it; any other one has to be emptied first. */
 function handOnHere(
   { base, own, mount }: Hierarchy & { base: string },
   files: Files,
@@ -95,7 +93,7 @@ function handOnHere(
   const moved: number[] = []
   try {
     files.make(leaf)
-    // Others may be started meanwhile.
+    // Further processes may be started meanwhile.
     for (let tries = 0; tries < 5; tries++) {
       const present = words(files.read(`${own}/cgroup.procs`)).map(Number)
       if (present.length === 0) break
@@ -115,7 +113,7 @@ function moveBack(pids: readonly number[], leaf: string, own: string, files: Fil
     try {
       move(pid, own, files)
     } catch (error) {
-      // It stays in the leaf then, where it harms nobody.
+      // It stays in the leaf then, where it does no harm.
       if (!REFUSALS.includes(codeOf(error))) throw error
     }
   }
@@ -134,7 +132,7 @@ function move(pid: number, group: string, files: Files): boolean {
   }
 }
 
-/** The cages of a service in their common folder; nothing where that cannot be made. */
+/** The cgroups of a service in their common parent; undefined where that cannot be made. */
 function groupsIn(parent: string, files: Files): Groups | undefined {
   const prepare = () => {
     files.make(parent)
@@ -150,7 +148,7 @@ function groupsIn(parent: string, files: Files): Groups | undefined {
     return undefined
   }
   const controllers = WANTED.filter((controller) => handsOn(parent, [controller], files))
-  // It is made again with the first cage. One that is not empty stays.
+  // It is made again with the first cgroup. One that is not empty stays.
   files.remove(parent)
   return {
     kind: 'cgroup2',
@@ -179,8 +177,8 @@ function groupsIn(parent: string, files: Files): Groups | undefined {
 export function groupAt(folder: string, parent: string, files: Files): Group {
   const read = (file: string) => files.read(`${folder}/${file}`)
   return {
-    doors: [`${folder}/cgroup.procs`],
-    keeps: { memory: true, processes: true, cpu: handsOn(parent, ['cpu'], files) },
+    procsFiles: [`${folder}/cgroup.procs`],
+    enforces: { memory: true, processes: true, cpu: handsOn(parent, ['cpu'], files) },
     reached: () => [
       ...(counter(read('memory.events'), 'oom_kill') ? (['memory'] as const) : []),
       ...(counter(read('pids.events'), 'max') ? (['processes'] as const) : []),

@@ -1,6 +1,6 @@
 /**
- * Whether the service may keep house in its own group. systemd stops a whole unit when the kernel ends one of its
- * processes for want of memory, unless the unit says `Delegate=yes`: a tenant's program would take the service along.
+ * Whether the service may make cgroups below its own. systemd stops a whole unit when the kernel kills one of its processes
+ * for want of memory, unless the unit says `Delegate=yes`: a tenant's program would take the service along.
  */
 import { execFile } from 'node:child_process'
 import { basename } from 'node:path/posix'
@@ -10,7 +10,7 @@ import { codeOf } from './files.ts'
 const TIMEOUT_MS = 5000
 
 export async function isDelegated(ownGroup: string): Promise<boolean> {
-  // Only units of the machine can be asked about. Where there is no unit, nobody stops it.
+  // Only system units can be queried. Without a unit there is no systemd to stop the service.
   if (!ownGroup.endsWith('.service') || ownGroup.includes('/user@')) return true
   const question = ['show', '--property=Delegate', '--value', '--', basename(ownGroup)]
   try {

@@ -1,4 +1,4 @@
-/** Who is ended when disks fill up, on disks that are made up. */
+/** Which job is killed when disks fill up, with simulated disks. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../../test/support/folder.ts'
@@ -8,7 +8,7 @@ import { sizeOf } from './measure.ts'
 
 const MB = 1024 ** 2
 
-/** One disk with a folder for each job; what is in a folder is taken from what is free. */
+/** One simulated disk with a folder for each job. */
 function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveBytes = 512 * MB } = {}) {
   const [used, counts] = [new Map<string, number>(), new Map<string, number>()]
   const over: string[] = []
@@ -38,7 +38,7 @@ function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveB
     measures: () => measured,
     /** Bytes and files of so many jobs have been measured for the first time. */
     untilMeasured: (jobs: number) => until(() => measured >= 2 * jobs),
-    /** The free space has been looked at so often from now on. */
+    /** Resolves when the free space was polled so many times from now on. */
     untilLooked(times: number) {
       const before = looked
       return until(() => looked > before + times)
@@ -58,7 +58,7 @@ function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveB
   }
 }
 
-test('who writes more than it may is ended, and only that one', async (t) => {
+test('a job that writes more than it may is killed, and no other', async (t) => {
   const { job, used, over, untilMeasured, untilLooked } = disk(t)
   job('one', 1000 * MB)
   job('two', 1000 * MB)
@@ -69,7 +69,7 @@ test('who writes more than it may is ended, and only that one', async (t) => {
   assert.deepEqual(over, ['one'])
 })
 
-test('folders are not gone through while the disk cannot have lost enough', async (t) => {
+test('folders are not measured while the disk cannot have lost enough', async (t) => {
   const { job, used, measures, over, untilMeasured, untilLooked } = disk(t)
   job('one', 10_000 * MB)
   await untilMeasured(1)
@@ -81,7 +81,7 @@ test('folders are not gone through while the disk cannot have lost enough', asyn
   assert.deepEqual([measures() - before, over], [0, []])
 })
 
-test('what others write makes nobody guilty', async (t) => {
+test('no job is killed for what others write', async (t) => {
   const { job, writeElsewhere, measures, over, untilMeasured, untilLooked } = disk(t)
   job('one', 1000 * MB)
   await untilMeasured(1)
@@ -92,7 +92,7 @@ test('what others write makes nobody guilty', async (t) => {
   assert.deepEqual([measures() - before, over], [2, []])
 })
 
-test('what others remove hides nothing', async (t) => {
+test('what others remove does not hide what a job writes', async (t) => {
   const { job, used, writeElsewhere, over, untilMeasured, untilLooked } = disk(t)
   writeElsewhere(50_000 * MB)
   job('one', 1000 * MB)
@@ -107,7 +107,7 @@ test('what others remove hides nothing', async (t) => {
   assert.deepEqual(over, ['one'])
 })
 
-test('when the disk is nearly full, who wrote most since it began is ended, limit or not', async (t) => {
+test('when the disk is nearly full, the job that wrote most since it began is killed, limit or not', async (t) => {
   const { job, used, over, untilMeasured, untilLooked } = disk(t)
   job('large from the beginning', null, 60_000 * MB)
   job('small', null)
@@ -120,7 +120,7 @@ test('when the disk is nearly full, who wrote most since it began is ended, limi
   assert.deepEqual(over, ['filler'])
 })
 
-test('when the disk is full without them, nobody is ended', async (t) => {
+test('when the disk is full without them, no job is killed', async (t) => {
   const { job, writeElsewhere, used, over, measures, untilMeasured, untilLooked } = disk(t)
   job('one', null, 100 * MB)
   await untilMeasured(1)
@@ -132,7 +132,7 @@ test('when the disk is full without them, nobody is ended', async (t) => {
   assert.deepEqual(over, [])
 })
 
-test('who uses up the number of files is ended', async (t) => {
+test('a job that uses up the inodes of the disk is killed', async (t) => {
   const { job, counts, over, untilMeasured, untilLooked } = disk(t)
   job('few', null)
   job('many', null)
@@ -144,7 +144,7 @@ test('who uses up the number of files is ended', async (t) => {
   assert.deepEqual(over, ['many: files'])
 })
 
-test('who has more files than it may is ended, and they may be empty', async (t) => {
+test('a job with more files than it may have is killed, even if they are empty', async (t) => {
   const { job, counts, over, untilMeasured } = disk(t)
   job('one', 1000 * MB, 0, 1000)
   job('two', 1000 * MB, 0, 1000)
@@ -154,7 +154,7 @@ test('who has more files than it may is ended, and they may be empty', async (t)
   assert.deepEqual(over, ['one: files'])
 })
 
-test('who has more than can be counted in time is ended', async (t) => {
+test('a job with more files than can be counted in time is killed', async (t) => {
   const { job, counts, endless, over, untilMeasured } = disk(t)
   job('one', 1000 * MB, 0, 1000)
   await untilMeasured(1)
@@ -164,7 +164,7 @@ test('who has more than can be counted in time is ended', async (t) => {
   assert.deepEqual(over, ['one: files'])
 })
 
-test('what du(1) does not come to the end of is more than can be counted', async (t) => {
+test('a tree that du(1) cannot finish in time counts as infinitely large', async (t) => {
   const folder = await temporaryFolder(t)
   assert.equal(await sizeOf([folder], 'files'), 1)
   assert.equal(await sizeOf([folder, '/usr'], 'files', 1), Number.POSITIVE_INFINITY)
@@ -172,7 +172,7 @@ test('what du(1) does not come to the end of is more than can be counted', async
   assert.equal(await sizeOf([`${folder}/none`], 'files'), undefined)
 })
 
-test('who is gone is not looked at any more', async (t) => {
+test('a job that has ended is not checked any more', async (t) => {
   const { job, used, over, untilMeasured, untilLooked } = disk(t)
   const stop = job('one', 1000 * MB)
   job('another', 1000 * MB)

@@ -1,163 +1,80 @@
 /**
- * Watches how much jobs write: bytes, and files, of which a disk has a number, too. To go through a folder takes long when
- * there is much in it, and to ask how much of the disk is free takes no time at all: whatever a job has written, the disk has
- * lost. So the free space is looked at often, and the folders only when a job could have reached its limit by what the disk
- * lost since they were last gone through.
+ * Watches how much jobs write: bytes, and files, of which a disk has a fixed number, too. To measure a folder takes long when
+ * there is much in it, and to ask for the free space of the disk takes no time at all: whatever a job has written, the disk has
+ * lost. So the free space is polled often, and a folder is measured only when its job could have reached its limit by what the
+ * disk lost since the last measurement.
  */
-import { stat } from 'node:fs/promises'
-import { type Measured, namelessBytes, type Space, sizeOf, spaceAt } from './measure.ts'
-
-export type Writer = {
-  folders: readonly string[]
-  /** Null for no limit. */
-  max: Record<Measured, number | null>
-  processes(): number[]
-  /** It wrote too much, or too much is written altogether and it wrote the most. */
-  onExcess(what: 'disk' | 'files'): void
-}
+import {
+  type Amounts,
+  BUDGET_MS,
+  createDiskScans,
+  type DiskTools,
+  MEASURED,
+  realTools,
+  reportExcess,
+  type WatchedWriter,
+  type Writer,
+  watchedWriter,
+} from './disk-scans.ts'
+import type { Measured, Space } from './measure.ts'
 
 export type Disks = {
-  /** Gives back how to stop. */
+  /** Returns a function that stops watching. */
   add(writer: Writer): () => void
 }
 
 type Options = {
   reserveBytes: number
   /** For tests. */
-  tools?: Tools
-}
-
-type Tools = {
-  deviceOf(folder: string): Promise<number | undefined>
-  spaceAt(folder: string): Promise<Space>
-  sizeOf(writer: Writer, what: Measured): Promise<number | undefined>
-}
-
-type Amounts = Record<Measured, number>
-
-type Watched = Writer & {
-  /** As last gone through. */
-  size: Amounts | undefined
-  bytesAtFirst: number
-  /** What the disks lost since then: more than it can have written. */
-  lost: Amounts
-  measuredAt: number
-  isMeasuring: boolean
-  /** What may be spent on it, filled up slowly. */
-  budgetMs: number
-  isOver: boolean
+  tools?: DiskTools
 }
 
 type Disk = {
   folder: string
-  writers: Set<Watched>
+  writers: Set<WatchedWriter>
   free: Space | undefined
-  /** While one is being ended, or when nobody was found, the next one is not looked for before this. */
+  /** While a job is being killed, or when none was found, the next one is not looked for before this time. */
   calmUntil: number
 }
-
-const MEASURED = ['bytes', 'files'] as const
-const ORDER = ['files', 'bytes'] as const
 
 const FAR_MS = 250
 const NEAR_MS = 50
 const NEAR: Amounts = { bytes: 512 * 1024 ** 2, files: 100_000 }
-/** What others remove meanwhile hides what a job writes. So it is gone through from time to time in any case. */
+/** What others remove meanwhile hides what a job writes, so every folder is measured from time to time. */
 const STALE_MS = 60_000
 const PART_OF_CORE = 0.05
-const BUDGET_MS = 1000
-const LEAST_COST_MS = 20
-const LANES = 2
 const CALM_MS = 3000
 const RESERVE_FILES = 10_000
-/** Who wrote less than this is not ended for a full disk: it would not help. */
-const LEAST_BYTES = 64 * 1024 ** 2
-const LEAST_FILES = 50_000
-
-const realTools: Tools = {
-  deviceOf: async (folder) => (await stat(folder).catch(() => undefined))?.dev,
-  spaceAt,
-  async sizeOf(writer, what) {
-    const size = await sizeOf(writer.folders, what)
-    return size === undefined || what === 'files' ? size : size + (await namelessBytes(writer.processes()))
-  },
-}
+/** A job that wrote less than this is not killed for a full disk: it would not help. */
+const MIN_WRITTEN: Amounts = { bytes: 64 * 1024 ** 2, files: 50_000 }
 
 export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
   const disks = new Map<number, Disk>()
-  const writers = new Set<Watched>()
-  const queue: Watched[] = []
-  let busyScans = 0
+  const writers = new Set<WatchedWriter>()
+  const { measure, measureSoon } = createDiskScans(tools)
   let timer: NodeJS.Timeout | undefined
-  let isRound = false
-  let roundAt = 0
+  let isPolling = false
+  let polledAt = 0
 
-  async function measure(writer: Watched): Promise<Amounts | undefined> {
-    const began = performance.now()
-    // What is written from here on may be counted or not: it is held against the writer once more.
-    const lostBefore = { ...writer.lost }
-    const [bytes, files] = await Promise.all(MEASURED.map((what) => tools.sizeOf(writer, what)))
-    writer.budgetMs -= Math.max(LEAST_COST_MS, performance.now() - began)
-    writer.measuredAt = performance.now()
-    if (bytes === undefined || files === undefined) return undefined
-    if (writer.size === undefined) writer.bytesAtFirst = bytes
-    writer.size = { bytes, files }
-    for (const what of MEASURED) writer.lost[what] = Math.max(0, writer.lost[what] - lostBefore[what])
-    return writer.size
-  }
-
-  function exceed(writer: Watched, what: Measured) {
-    if (writer.isOver) return
-    writer.isOver = true
-    writer.onExcess(what === 'bytes' ? 'disk' : 'files')
-  }
-
-  /** Not all at once: each is a process. */
-  function measureSoon(writer: Watched) {
-    if (writer.isMeasuring) return
-    writer.isMeasuring = true
-    queue.push(writer)
-    work()
-  }
-
-  function work() {
-    while (busyScans < LANES) {
-      const writer = queue.shift()
-      if (!writer) return
-      busyScans++
-      void (writer.isOver ? Promise.resolve(undefined) : measure(writer))
-        .then((size) => {
-          // Of one whose files are too many to be counted, the bytes are not known either.
-          const beyond = ORDER.find((what) => size !== undefined && size[what] > (writer.max[what] ?? Infinity))
-          if (beyond) exceed(writer, beyond)
-        })
-        .finally(() => {
-          writer.isMeasuring = false
-          busyScans--
-          work()
-        })
-    }
-  }
-
-  /** Who wrote most since it began, if that was much, is ended: one at a time. */
+  /** Kills the job that wrote most since it began, if that was much: one at a time. */
   async function relieve(disk: Disk, what: Measured) {
     const began = performance.now()
     disk.calmUntil = Number.POSITIVE_INFINITY
-    let worst: { writer: Watched; size: number } | undefined
+    let worst: { writer: WatchedWriter; size: number } | undefined
     for (const writer of disk.writers) {
       const size = writer.isOver ? undefined : await measure(writer)
       if (size === undefined) continue
       const grown = what === 'bytes' ? size.bytes - writer.bytesAtFirst : size.files
       if (grown > (worst?.size ?? 0)) worst = { writer, size: grown }
     }
-    const isMuch = worst && worst.size >= (what === 'bytes' ? LEAST_BYTES : LEAST_FILES)
-    if (isMuch && worst && !worst.writer.isOver) exceed(worst.writer, what)
+    const isMuch = worst && worst.size >= MIN_WRITTEN[what]
+    if (isMuch && worst && !worst.writer.isOver) reportExcess(worst.writer, what)
     const tookMs = performance.now() - began
     disk.calmUntil = performance.now() + (isMuch ? CALM_MS : Math.max(CALM_MS, tookMs / PART_OF_CORE))
   }
 
-  /** Whether it has to be looked at again soon. */
-  async function look(disk: Disk): Promise<boolean> {
+  /** Returns whether the disk has to be polled again soon. */
+  async function checkDisk(disk: Disk): Promise<boolean> {
     const space = await tools.spaceAt(disk.folder).catch(() => undefined)
     if (!space) return false
     const before = disk.free ?? space
@@ -173,8 +90,8 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
     return isNear
   }
 
-  /** The same of one who writes. */
-  function judge(writer: Watched, passedMs: number): boolean {
+  /** Returns whether the job has to be checked again soon. */
+  function checkWriter(writer: WatchedWriter, passedMs: number): boolean {
     writer.budgetMs = Math.min(BUDGET_MS, writer.budgetMs + passedMs * PART_OF_CORE)
     if (writer.isOver) return false
     const { size, max, lost } = writer
@@ -192,26 +109,26 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
     return left.some(({ what, amount }) => amount < NEAR[what])
   }
 
-  async function round() {
-    if (isRound) return
-    isRound = true
+  async function poll() {
+    if (isPolling) return
+    isPolling = true
     try {
-      const areFull = await Promise.all([...disks.values()].map(look))
+      const areFull = await Promise.all([...disks.values()].map(checkDisk))
       const now = performance.now()
-      const areNear = [...writers].map((writer) => judge(writer, now - roundAt))
-      roundAt = now
+      const areNear = [...writers].map((writer) => checkWriter(writer, now - polledAt))
+      polledAt = now
       plan([...areFull, ...areNear].includes(true) ? NEAR_MS : FAR_MS)
     } finally {
-      isRound = false
+      isPolling = false
     }
   }
 
   function plan(ms: number) {
     clearTimeout(timer)
-    timer = writers.size > 0 ? setTimeout(() => void round(), ms).unref() : undefined
+    timer = writers.size > 0 ? setTimeout(() => void poll(), ms).unref() : undefined
   }
 
-  async function attach(writer: Watched) {
+  async function attach(writer: WatchedWriter) {
     for (const folder of writer.folders) {
       const device = await tools.deviceOf(folder)
       if (device === undefined || !writers.has(writer)) continue
@@ -223,20 +140,11 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
 
   return {
     add(writer) {
-      const watched: Watched = {
-        ...writer,
-        size: undefined,
-        bytesAtFirst: 0,
-        lost: { bytes: 0, files: 0 },
-        measuredAt: 0,
-        isMeasuring: false,
-        budgetMs: BUDGET_MS,
-        isOver: false,
-      }
+      const watched = watchedWriter(writer)
       if (writer.folders.length === 0) return () => undefined
-      if (writers.size === 0) roundAt = performance.now()
+      if (writers.size === 0) polledAt = performance.now()
       writers.add(watched)
-      void attach(watched).then(round)
+      void attach(watched).then(poll)
       return () => {
         watched.isOver = true
         writers.delete(watched)

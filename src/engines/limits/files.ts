@@ -1,14 +1,14 @@
-/** The files and folders by which one talks to the kernel about cgroups; behind a type, so that a test can play kernel. */
+/** The kernel's files and folders of cgroups; behind a type, so that a test can stand in for the kernel. */
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, writeSync } from 'node:fs'
 
 export type Files = {
-  /** Nothing where there is no such file, or none for us. */
+  /** Undefined where there is no such file, or it may not be read. */
   read(file: string): string | undefined
-  /** Throws what the kernel says. */
+  /** Throws the kernel's error. */
   write(file: string, text: string): void
   /** One that is there already is fine. */
   make(folder: string): void
-  /** False when something still lives in it. One that is gone is fine. */
+  /** False when a process still lives in it. One that is gone is fine. */
   remove(folder: string): boolean
   /** Names of the folders in a folder. */
   list(folder: string): string[]
@@ -18,7 +18,7 @@ export type Files = {
 export const kernelFiles: Files = {
   read: (file) => attempt(() => readFileSync(file, 'utf8')),
   write(file, text) {
-    // Not to be made: the kernel's files are there or they are not.
+    // Without O_CREAT: the kernel's files exist or they do not.
     const descriptor = openSync(file, 'r+')
     try {
       writeSync(descriptor, text)
@@ -60,7 +60,7 @@ export function writeIfThere(files: Files, file: string, text: string) {
 
 export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
 
-/** Groups come and go while one looks, and ENODEV is what an open file of a removed one says. */
+/** A group may be removed while it is read; an open file of a removed one gives ENODEV. */
 function attempt<T>(look: () => T): T | undefined {
   try {
     return look()

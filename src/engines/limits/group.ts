@@ -1,7 +1,7 @@
-/** A cgroup, or one in each hierarchy, that holds one job: what both versions have in common. */
+/** The cgroup of one job (version 1: one in each hierarchy): what both versions have in common. */
 
 import { codeOf, type Files, writeIfThere } from './files.ts'
-import type { Excess, Limits } from './index.ts'
+import type { Excess, Limits } from './limits.ts'
 
 export type Groups = {
   kind: 'cgroup2' | 'cgroup1'
@@ -11,15 +11,15 @@ export type Groups = {
 }
 
 export type Group = {
-  /** The files through which a process enters. */
-  doors: readonly string[]
-  /** What the kernel sees to; the rest has to be watched. */
-  keeps: { memory: boolean; processes: boolean; cpu: boolean }
+  /** The `cgroup.procs` files through which a process enters. */
+  procsFiles: readonly string[]
+  /** Which limits the kernel enforces; the service has to watch the others. */
+  enforces: { memory: boolean; processes: boolean; cpu: boolean }
   /** Counted by the kernel since the group was made. */
   reached(): Excess[]
-  /** Of processes and files in memory, without what the kernel merely keeps of files on disk. */
+  /** Of processes and files in memory, without the page cache of files on disk. */
   memoryBytes(): number | undefined
-  /** With files on disk that the kernel keeps in memory. */
+  /** With the page cache of files on disk. */
   peakMemoryBytes(): number | undefined
   cpuSeconds(): number | undefined
   processes(): number[]
@@ -29,7 +29,7 @@ export type Group = {
   remove(): boolean
 }
 
-/** The folder of all cages of a service. Jobs together weigh as much as the service alone, so they cannot starve it. */
+/** The parent of all cgroups of a service. Jobs together weigh as much as the service alone, so they cannot starve it. */
 export const folderName = (name: string): string => `headland-${name}`
 
 export const words = (text: string | undefined): string[] => (text ?? '').split(/\s+/).filter(Boolean)
@@ -50,7 +50,7 @@ export const processesIn = (files: Files, folder: string): number[] =>
     .map(Number)
     .filter((pid) => pid > 0)
 
-/** At once where the kernel can do that; else nobody may start another process while they are ended one by one. */
+/** At once where the kernel has `cgroup.kill`; else no process can be started while the others are killed one by one. */
 export function endAllIn(files: Files, folder: string) {
   if (files.read(`${folder}/cgroup.events`) !== undefined) {
     try {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 
 export type Hierarchy = {
-  /** The folder of its uppermost group that can be seen from here. */
+  /** The folder of the topmost group that is visible here. */
   mount: string
   /** The folder of the service's own group. */
   own: string
@@ -48,7 +48,7 @@ export function parseHierarchies(root: string, cgroup: string, mountinfo: string
   return { unified, controllers }
 }
 
-/** `top` is the group that is seen at the mount point: not always the uppermost one, in a container. */
+/** `top` is the group at the mount point: in a container not always the root group. */
 function folderOf(mount: string, top: string, path: string): string {
   if (path.split('/').includes('..')) return mount
   const below = top === '/' ? path : path === top || path.startsWith(`${top}/`) ? path.slice(top.length) : ''

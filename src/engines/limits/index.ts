@@ -1,6 +1,6 @@
 /**
- * What a job may use at most. The kernel's cgroups hold it to that where the service may make them; where not, the
- * service looks itself, again and again. A job that reaches a limit is ended as a whole, and it is told which one it was.
+ * Enforces the limits of jobs: by the kernel's cgroups where the service may make them, and otherwise by a watchdog of the
+ * service that polls. A job that reaches a limit is killed as a whole, and its exit names the limit.
  */
 import { execFile } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -13,48 +13,30 @@ import { openDisks } from './disk.ts'
 import { kernelFiles } from './files.ts'
 import type { Groups } from './group.ts'
 import { type Hierarchy, readHierarchies } from './hierarchies.ts'
+import type { Limits } from './limits.ts'
 import { cgroupName } from './owner.ts'
+import { createPoller } from './poller.ts'
 import { relationOf } from './processes.ts'
-import { openRounds } from './rounds.ts'
 import { sweepCgroups } from './sweep.ts'
 
 export type { Cgroup, Ending } from './cgroup.ts'
-
-export type Limits = {
-  /** Of all its processes together, with what it writes to /tmp inside of a sandbox. */
-  memoryBytes: number
-  /** Threads count too: an ordinary Node process has eleven. */
-  processes: number
-  /** Against the other jobs, when all want the processor: 100 is ordinary. */
-  cpuWeight: number
-  /** In each process. */
-  openFiles: number
-  /** The largest file that it may write. */
-  fileBytes: number
-  /** Everything in the folders that it writes to, together. */
-  diskBytes: number | null
-  /** Files, folders and links in them, together: each takes an inode, of which a disk has a number. */
-  diskFiles: number | null
-}
-
-/** The limit that was reached. */
-export type Excess = 'memory' | 'processes' | 'disk' | 'files'
+export type { Excess, Limits } from './limits.ts'
 
 export interface Limiter {
   readonly kind: 'cgroup2' | 'cgroup1' | 'watchdog'
   /** In words, for the doctor, the API and the build log. */
   readonly description: string
-  /** A fresh cage for one job. The name is for people who look at the machine: letters, digits, dashes. */
+  /** A new cgroup for one job. The name is for people who look at the machine: letters, digits, dashes. */
   cgroup(name: string, limits: Limits): Cgroup
   /**
-   * Removes the cages that a service with the same name left when it died; says how many. Processes that still live in
-   * one are ended on demand; else their cage stays.
+   * Removes the cgroups that a service with the same name left when it died, and returns how many. A cgroup with processes
+   * stays, unless `endProcesses` is set.
    */
   sweep(options?: { endProcesses: boolean }): Promise<number>
 }
 
 type Options = {
-  /** Tells services on one machine apart: a digest of the data folder, say. Letters and digits. */
+  /** Identifies the service among others on one machine: a digest of the data folder, say. Letters and digits. */
   name: string
   /** Where cgroups are mounted. */
   root?: string
@@ -75,18 +57,18 @@ const TRIAL: Limits = {
   diskFiles: null,
 }
 
-/** The best that this machine has to offer. Everything is tried, not guessed. */
+/** The best method that works on this machine. Each one is tried with a real process. */
 export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes }: Options): Promise<Limiter> {
   if (!/^[A-Za-z0-9]+$/.test(name)) throw new Error(`a limiter's name is made of letters and digits: ${name}`)
   const { unified, controllers } = readHierarchies(root)
-  const shared = { rounds: openRounds(), disks: openDisks({ reserveBytes: reserveBytes ?? RESERVE_BYTES }) }
+  const shared = { poller: createPoller(), disks: openDisks({ reserveBytes: reserveBytes ?? RESERVE_BYTES }) }
   const mounts = new Set([...(unified ? [unified] : []), ...controllers.values()].map(({ mount }) => mount))
   const active = new Set<string>()
 
   const open = (groups: Groups | undefined): Limiter => ({
     kind: groups?.kind ?? 'watchdog',
     description:
-      groups?.description ?? 'no cgroup that can be written: the service looks at memory and processes itself',
+      groups?.description ?? 'no cgroup that can be written: the service watches memory and processes itself',
     cgroup(job, limits) {
       const own = cgroupName(job)
       active.add(own)
@@ -112,7 +94,7 @@ export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes 
   return open(undefined)
 }
 
-/** Docker's health check may enter the container just now. */
+/** Retries while Docker's health check enters the container: until it has arrived, its process cannot be moved. */
 async function openUnified(unified: Hierarchy, name: string): Promise<Groups | undefined> {
   const given = { ...unified, isDelegated: await isDelegated(unified.own) }
   for (let tries = 1; ; tries++) {
@@ -124,7 +106,7 @@ async function openUnified(unified: Hierarchy, name: string): Promise<Groups | u
   }
 }
 
-/** Whether a program can be started in a cage. */
+/** Whether a program can be started in a cgroup. */
 async function works(limiter: Limiter): Promise<boolean> {
   try {
     const cgroup = limiter.cgroup('trial', TRIAL)

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 export type Space = {
   freeBytes: number
-  /** Nothing where the file system has no fixed number of them. */
+  /** Undefined where the file system has no fixed number of inodes. */
   freeFiles: number | undefined
 }
 
@@ -19,9 +19,9 @@ export type Measured = 'bytes' | 'files'
 const TIMEOUT_MS = 60_000
 
 /**
- * By du(1): it is quick, leaves the event loop alone, follows no link, and copes with trees that were made to be hard to
- * walk through. What it does not come to the end of is more than can be counted: it must not be free to have so many files
- * that nobody sees them. Nothing when it cannot say.
+ * By du(1): it is quick, does not block the event loop, follows no link, and copes with trees that were made to be hard to
+ * walk through. A tree that it cannot finish within the timeout counts as infinitely large, so that no job escapes its limit
+ * by having too many files to count. Undefined when du fails.
  */
 export async function sizeOf(
   folders: readonly string[],
@@ -48,7 +48,7 @@ export async function sizeOf(
 const IN_MEMORY = [0x01021994, 0x958458f6]
 const MAX_LINKS = 5000
 
-/** A file without a name takes its place for as long as a process has it open or mapped. */
+/** A deleted file takes disk space for as long as a process has it open or mapped. */
 export async function namelessBytes(pids: readonly number[]): Promise<number> {
   const sizes = new Map<string, number>()
   let left = MAX_LINKS

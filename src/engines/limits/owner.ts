@@ -1,6 +1,6 @@
 /**
- * Cages are named after the process that made them, so that the next start can tell those of a dead service. No cgroup
- * outlives a boot, so that a process is known by its id, its start time and its namespace.
+ * Cgroups are named after the process that made them, so that the next start recognizes those of a dead service. No cgroup
+ * outlives a boot, so a process is identified by its id, its start time and its pid namespace.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { codeOf } from './files.ts'

@@ -1,8 +1,10 @@
-/** The processes of this machine, as one table; for where no cgroup tells which of them belong together. */
+/** The processes of this machine, as one table; for machines without a cgroup that says which of them belong together. */
 import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Relation } from './cgroup2.ts'
 import { codeOf } from './files.ts'
+
+/** How another process is related to this one. */
+export type Relation = 'itself' | 'above' | 'below' | 'stranger'
 
 export type Row = {
   pid: number
@@ -25,10 +27,10 @@ export function readProcesses(): Table {
 
 export type Root = { pid: number; startedAt: number | undefined }
 
-/** So that it is known again, and taken for no other one with the same id. */
+/** The start time identifies the process when its id is used again. */
 export const rootOf = (pid: number): Root => ({ pid, startedAt: rowOf(pid)?.startedAt })
 
-/** The process, everything below it, and everything in a session that it leads: the id stays taken as long as there is one. */
+/** The process, its descendants, and the members of its session: their session id keeps the process id from being reused. */
 export function treeOf({ pid, startedAt }: Root, table: Table): Row[] {
   if (startedAt === undefined || (table.get(pid)?.startedAt ?? startedAt) !== startedAt) return []
   const childrenOf = new Map<number, Row[]>()
@@ -48,8 +50,8 @@ export function treeOf({ pid, startedAt }: Root, table: Table): Row[] {
 }
 
 /**
- * Resident memory counts what processes share once for each of them. So only when that is too much, the kernel is asked for
- * fair shares, which takes it far longer. Files in memory belong to no process and are added.
+ * Resident memory counts shared pages once for each process. Only when that sum is above the limit, the proportional set size
+ * (PSS) is read, which takes far longer. Files in tmpfs belong to no process and are added.
  */
 export function memoryOf(tree: readonly Row[], limitBytes: number): number {
   const files = filesInMemory(tree)
@@ -78,7 +80,7 @@ function isBelow(pid: number, ancestor: number): boolean {
   return false
 }
 
-/** The name of a program stands in brackets, and may hold any. */
+/** The name of a program stands in brackets, and may itself contain brackets and spaces. */
 function rowOf(pid: number): Row | undefined {
   const text = attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'))
   if (text === undefined) return undefined
@@ -95,12 +97,12 @@ function rowOf(pid: number): Row | undefined {
   }
 }
 
-/** What /proc counts in, on every machine. */
+/** The unit of times in /proc (USER_HZ), the same on every machine. */
 const TICKS_PER_SECOND = 100
 
 let knownPageBytes: number | undefined
 
-/** The kernel tells every program at its start, in pairs of key and value. */
+/** From the auxiliary vector that the kernel gives to every program: pairs of key and value. */
 function pageBytes(): number {
   if (knownPageBytes !== undefined) return knownPageBytes
   const pairs = readFileSync('/proc/self/auxv')
@@ -120,7 +122,7 @@ function fairShareOf(pid: number): number | undefined {
 const IN_MEMORY = 0x01021994
 const MEMORY_FOLDERS = ['tmp', 'dev/shm']
 
-/** A sandbox has file systems in memory of its own. Each is counted once, and those of the machine never. */
+/** A sandbox has tmpfs mounts of its own. Each is counted once, and those of the machine never. */
 function filesInMemory(tree: readonly Row[]): number {
   const ownNamespace = attempt(() => readlinkSync('/proc/self/ns/mnt'))
   const seen = new Set(MEMORY_FOLDERS.map((folder) => attempt(() => statSync(`/${folder}`).dev)))
@@ -142,7 +144,7 @@ function filesInMemory(tree: readonly Row[]): number {
   return bytes
 }
 
-/** Processes come and go while one looks, and some are none of our business. */
+/** A process may end while it is read, and some may not be read at all. */
 function attempt<T>(look: () => T): T | undefined {
   try {
     return look()

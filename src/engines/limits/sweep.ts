@@ -1,4 +1,4 @@
-/** Removes what a service left that had no time to do so. */
+/** Removes the cgroups of a service that was killed. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Files } from './files.ts'
 import { endAllIn, folderName } from './group.ts'
@@ -7,7 +7,7 @@ import { makerOf } from './owner.ts'
 type Sweep = {
   mounts: Iterable<string>
   name: string
-  /** Cages of this process that are in use. */
+  /** Cgroups of this process that are in use. */
   active: ReadonlySet<string>
   endProcesses: boolean
   files: Files
@@ -16,7 +16,7 @@ type Sweep = {
 const DEEPEST = 8
 const TIMEOUT_MS = 2000
 
-/** Says how many cages are gone. Looked for everywhere: the dead service may have been in another group than this one. */
+/** Returns how many were removed. All mounts are searched: the dead service may have been in another group than this one. */
 export async function sweepCgroups({ mounts, name, active, endProcesses, files }: Sweep): Promise<number> {
   const [found, kept] = [new Set<string>(), new Set<string>()]
   const own = folderName(name)
@@ -38,7 +38,7 @@ export async function sweepCgroups({ mounts, name, active, endProcesses, files }
   return found.size - kept.size
 }
 
-/** Processes that were ended are gone a moment later. What still lives keeps a group from being removed. */
+/** Killed processes are gone a moment later. A group with a living process cannot be removed. */
 async function removeGroup(files: Files, folder: string, timeoutMs: number): Promise<boolean> {
   for (let waited = 0; ; waited += 10) {
     if (files.remove(folder)) return true
@@ -47,15 +47,15 @@ async function removeGroup(files: Files, folder: string, timeoutMs: number): Pro
   }
 }
 
-/** Of another service, whose data folder may be gone for good. Nothing is ended: what still lives keeps its cage. */
+/** Of another service, whose data folder may be gone for good. No process is killed: a cgroup with one stays. */
 function removeDead(folder: string, files: Files) {
   const dead = files.list(folder).filter((cgroup) => makerOf(cgroup) === 'dead')
   for (const cgroup of dead) files.remove(`${folder}/${cgroup}`)
-  // One without cages may be about to get its first.
+  // A parent without cgroups may be about to get its first.
   if (dead.length > 0) files.remove(folder)
 }
 
-/** Those of all services: cages hold no further ones. */
+/** The parents of all services. Cgroups of jobs have no children, so they are not searched. */
 function findFolders(folder: string, files: Files, depth = 0): string[] {
   if (depth > DEEPEST) return []
   return files

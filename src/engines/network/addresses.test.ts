@@ -28,7 +28,7 @@ test('ranges overlap when one holds the other', () => {
   assert.equal(overlaps(range('10.201.0.0/16'), range('10.202.0.0/16')), false)
 })
 
-test('a block touches nothing in use, and services begin to look at different places', () => {
+test('a block overlaps with no route in use, and services begin the search at different blocks', () => {
   const whole = range('10.201.0.0/16')
   const blockOf = (inUse: string[], start: number) => {
     const block = chooseBlock(whole, inUse.map(range), start)

@@ -12,7 +12,7 @@ export function parseAddress(text: string): number | undefined {
 export const formatAddress = (address: number): string =>
   [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join('.')
 
-/** `10.0.0.0/8`, or a single address. A range that does not begin where it says is a slip of the pen. */
+/** `10.0.0.0/8`, or a single address. Undefined for a range that does not begin at its first address. */
 export function parseRange(text: string): Range | undefined {
   const [, start = '', length = '32'] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(text) ?? []
   const first = parseAddress(start)
@@ -26,17 +26,17 @@ export const formatRange = ({ first, bits }: Range): string =>
 
 export const sizeOf = ({ bits }: Range): number => 2 ** (32 - bits)
 
-export const holds = (range: Range, address: number): boolean =>
+export const contains = (range: Range, address: number): boolean =>
   address >= range.first && address < range.first + sizeOf(range)
 
-export const overlaps = (one: Range, other: Range): boolean => holds(one, other.first) || holds(other, one.first)
+export const overlaps = (one: Range, other: Range): boolean => contains(one, other.first) || contains(other, one.first)
 
-/** A thousand views for each service, and room for 64 services in the usual range. */
+/** A thousand jobs for each service, and 64 services in the default range. */
 const BLOCK_BITS = 22
 
 /**
- * The part of a range that a service takes for itself: the first that touches nothing in use. Services on one machine begin
- * to look at different places, so that they seldom want the same.
+ * The part of a range that a service takes for itself: the first one that overlaps with no route in use. Services on one
+ * machine begin the search at different blocks, so that they seldom choose the same.
  */
 export function chooseBlock(range: Range, inUse: readonly Range[], start: number): Range | undefined {
   const bits = Math.max(BLOCK_BITS, range.bits)

@@ -3,23 +3,23 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 
-/** One of them is not there, or does not do what it is asked for. */
+/** One of these programs is missing, or fails. */
 export class NetworkError extends Error {}
 
-/** What a service calls its own is another's already. */
+/** Another service uses this service's names already. */
 export class TakenError extends NetworkError {}
 
 const NSENTER = '/usr/bin/nsenter'
 export const COMMAND_ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
-/** Far beyond what a busy machine needs: one that takes longer hangs. */
+/** Far more than a busy machine needs: a program that takes longer hangs. */
 const TIMEOUT_MS = 60_000
 const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
 
-/** What it prints. `input` is what it reads. */
+/** Returns its stdout. `input` is written to its stdin. */
 export async function run(file: string, args: readonly string[], input = ''): Promise<string> {
   const options = { env: COMMAND_ENVIRONMENT, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES }
   const running = promisify(execFile)(file, args, options)
-  // One that ends before it has read all says so by its exit.
+  // A program that ends before it has read all reports its error by its exit code.
   running.child.stdin?.on('error', () => undefined)
   running.child.stdin?.end(input)
   try {
@@ -33,11 +33,11 @@ export async function run(file: string, args: readonly string[], input = ''): Pr
 /** Lines for `ip -batch`, all of them or up to the first that fails. */
 export const runIp = (lines: readonly string[]): Promise<string> => run('ip', ['-batch', '-'], `${lines.join('\n')}\n`)
 
-/** A network that nobody is in yet. It lives for as long as this or a process in it does, so nothing of it can be left. */
-export type Namespace = { enter(command: readonly string[]): string[]; close(): void }
+/** An empty network namespace. It lives as long as this descriptor or a process in it, so it can never be left behind. */
+export type Netns = { enter(command: readonly string[]): string[]; close(): void }
 
-/** Made by the very program that furnishes it. */
-export async function makeNamespace(lines: readonly string[]): Promise<Namespace> {
+/** The `ip` process that runs these lines is started in the new namespace. */
+export async function createNetns(lines: readonly string[]): Promise<Netns> {
   const child = spawn('unshare', ['--net', '--', 'ip', '-batch', '-'], {
     env: COMMAND_ENVIRONMENT,
     timeout: TIMEOUT_MS,
@@ -48,7 +48,7 @@ export async function makeNamespace(lines: readonly string[]): Promise<Namespace
     complaint += chunk
   })
   const exited = whenGone(child)
-  // Anything that is printed: when it comes, the namespace is there.
+  // Any output shows that the namespace exists.
   child.stdin.write('link show lo\n')
   await Promise.race([new Promise((resolve) => child.stdout.once('data', resolve)), exited])
   const descriptor = openOrNothing(`/proc/${child.pid}/ns/net`)
@@ -64,7 +64,7 @@ export async function makeNamespace(lines: readonly string[]): Promise<Namespace
   }
 }
 
-/** Resolves with what went wrong. */
+/** Resolves with the error, or undefined. */
 function whenGone(child: ChildProcess): Promise<string | undefined> {
   return new Promise((resolve) => {
     child.once('error', ({ message }) => resolve(message))
@@ -72,7 +72,7 @@ function whenGone(child: ChildProcess): Promise<string | undefined> {
   })
 }
 
-/** A process that failed is gone. */
+/** A process that failed is gone, and its file with it. */
 function openOrNothing(path: string): number | undefined {
   try {
     return openSync(path, 'r')

@@ -121,7 +121,7 @@ test('what the predecessor did not contact is new, whatever address a host has t
   assert.ok(newContacts(now, undefined).every(({ isNew }) => !isNew))
 })
 
-test('a connection that failed is told from one that was accepted and from one that the rules forbid', () => {
+test('failed, accepted and forbidden connections have different outcomes', () => {
   const names = createNames()
   names.answer('refused.test', ['192.0.2.1'])
   names.answer('silent.test', ['192.0.2.2'])
@@ -145,7 +145,7 @@ test('a connection that failed is told from one that was accepted and from one t
   )
 })
 
-test('of several addresses of a host, the one that came closest tells how it went', () => {
+test('of several addresses of a host, the best outcome counts', () => {
   const names = createNames()
   names.answer('half.test', ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
   const outcomeOf = (...answers: Connection['answer'][]) =>
@@ -158,7 +158,7 @@ test('of several addresses of a host, the one that came closest tells how it wen
   assert.equal(outcomeOf('NONE', 'RESET'), 'CONNECTION_REFUSED')
 })
 
-test('a name that has no address is told from one that has', () => {
+test('names with and without an address have different outcomes', () => {
   const names = createNames()
   for (const name of ['gone.test', 'flaky.test', 'text-only.test']) names.ask(name)
   names.answer('gone.test', [])

@@ -1,22 +1,22 @@
-/** Whom a job has called: the addresses that the kernel wrote down, and the names that were asked for before. */
+/** The servers that a job has contacted: addresses that the firewall recorded, and names from the job's DNS queries. */
 
 export type Contact = {
-  /** The name under which the addresses were found. Null if nobody asked for one. */
+  /** The name that resolved to the addresses. Null if the job made no DNS query for them. */
   host: string | null
-  /** `dns`: the name was asked for, and no connection is known to be its own. That carries a message out, too. */
+  /** `dns`: the name was queried, and no connection is attributed to it. A query alone can carry data out, too. */
   protocol: 'tcp' | 'udp' | 'dns'
   port: number | null
   addresses: readonly string[]
-  /** The rules let nothing through. */
+  /** The firewall rules refused it. */
   isRefused: boolean
-  /** How it went. Records of earlier versions do not have it. */
+  /** Records of earlier versions do not have it. */
   outcome?: ContactOutcome
 }
 
 /**
- * How the calls of one contact went, the best of them: CONNECTED, the peer accepted one; CONNECTION_REFUSED, it reset all;
- * NO_ANSWER, nothing came back; BLOCKED, the rules let nothing through; NAME_NOT_RESOLVED, no address was found; ASKED, the
- * name has addresses, and no connection is known to be its own. What a peer sends once it is connected is not seen.
+ * The best outcome of a contact's connections: CONNECTED, the peer accepted one; CONNECTION_REFUSED, it reset all; NO_ANSWER,
+ * nothing came back; BLOCKED, the firewall rules refused all; NAME_NOT_RESOLVED, no address was found; ASKED, the name has
+ * addresses, and no connection is attributed to it. What a peer sends once it is connected is not recorded.
  */
 export const CONTACT_OUTCOMES = [
   'CONNECTED',
@@ -28,7 +28,7 @@ export const CONTACT_OUTCOMES = [
 ] as const
 export type ContactOutcome = (typeof CONTACT_OUTCOMES)[number]
 
-/** `answer`: what came back from the peer. The rules' own refusals are resets, too. */
+/** `answer`: what came back from the peer. The firewall's own refusals are resets, too. */
 export type Connection = {
   address: string
   protocol: 'tcp' | 'udp'
@@ -37,12 +37,12 @@ export type Connection = {
 }
 
 /**
- * What one record holds at most. What does not fit is refused to the job, so the record is whole; and a record is a sum of
- * these limits, never a product, so that it is quick to make, to keep and to show.
+ * The limits of one record. A contact that does not fit is refused to the job, so the record is complete. The size of a record
+ * is a sum of these limits, never a product, so that it is quick to make, to store and to show.
  */
 export const RECORD_LIMITS = { connections: 2048, names: 2048, nameCharacters: 128 * 1024, addresses: 8192 } as const
 
-/** The names that one job has asked for. */
+/** The names that one job has queried. */
 export function createNames() {
   const asked = new Set<string>()
   const resolved = new Set<string>()
@@ -50,7 +50,7 @@ export function createNames() {
   const nameOf = new Map<string, string>()
   let characters = 0
   return {
-    /** False when there are too many to write down another. */
+    /** False when there are too many to record another. */
     ask(name: string): boolean {
       if (asked.has(name)) return true
       if (asked.size >= RECORD_LIMITS.names || characters + name.length > RECORD_LIMITS.nameCharacters) return false
@@ -58,7 +58,7 @@ export function createNames() {
       characters += name.length
       return true
     },
-    /** An address keeps the first name that led to it. Only names that were asked for are known. */
+    /** An address keeps the first name that resolved to it. */
     answer(name: string, addresses: readonly string[]) {
       if (asked.has(name)) (addresses.length > 0 ? resolved : unresolved).add(name)
       for (const address of addresses) {
@@ -68,7 +68,7 @@ export function createNames() {
     },
     asked: (): readonly string[] => [...asked],
     of: (address: string): string | null => nameOf.get(address) ?? null,
-    /** Whether its addresses were asked for, and it never had one. */
+    /** Whether its addresses were queried, and it never had one. */
     isUnresolved: (name: string): boolean => unresolved.has(name) && !resolved.has(name),
   }
 }
@@ -76,15 +76,15 @@ export function createNames() {
 export type Names = ReturnType<typeof createNames>
 
 /**
- * One contact for each connection, or for several to one host. Which of several names of an address was meant cannot be
- * told: the first one has the connection, and the others are contacts without one, so that none is left out.
+ * One contact for each connection, or for several to one host. Where several names share an address, it is not known which one
+ * was meant: the first one gets the connection, and the others become contacts without one, so that none is left out.
  */
 export function toContacts(
   connections: readonly Connection[],
   names: Pick<Names, 'asked' | 'of' | 'isUnresolved'>,
   refuses: (connection: Connection) => boolean,
 ): Contact[] {
-  const found = new Map<string, Found>()
+  const found = new Map<string, MutableContact>()
   const called = new Set<string>()
   for (const connection of connections) {
     const { address, protocol, port } = connection
@@ -102,7 +102,7 @@ export function toContacts(
   for (const host of names.asked()) {
     if (called.has(host)) continue
     const outcome = names.isUnresolved(host) ? 'NAME_NOT_RESOLVED' : 'ASKED'
-    const asked: Found = { host, protocol: 'dns', port: null, addresses: [], isRefused: false, outcome }
+    const asked: MutableContact = { host, protocol: 'dns', port: null, addresses: [], isRefused: false, outcome }
     found.set(contactKey(asked), asked)
   }
   for (const { addresses } of found.values()) addresses.sort()
@@ -111,7 +111,7 @@ export function toContacts(
   return sorted.sort((a, b) => compare(a.key, b.key)).map(({ contact }) => contact)
 }
 
-type Found = Contact & { addresses: string[]; outcome: ContactOutcome }
+type MutableContact = Contact & { addresses: string[]; outcome: ContactOutcome }
 
 function outcomeOf({ answer }: Connection, isRefused: boolean): ContactOutcome {
   if (answer === 'ACCEPTED') return 'CONNECTED'
@@ -119,18 +119,18 @@ function outcomeOf({ answer }: Connection, isRefused: boolean): ContactOutcome {
   return answer === 'RESET' ? 'CONNECTION_REFUSED' : 'NO_ANSWER'
 }
 
-/** Of several addresses of a host, the one that came closest tells. */
+/** Of several addresses of a host, the best outcome counts. */
 const better = (one: ContactOutcome, other: ContactOutcome): ContactOutcome =>
   CONTACT_OUTCOMES.indexOf(one) <= CONTACT_OUTCOMES.indexOf(other) ? one : other
 
-/** Marks those that were not there before, by the keys of those that were. With nothing to compare with, none is new. */
+/** Marks contacts whose key is not among those of earlier builds. With nothing to compare with, none is new. */
 export const newContacts = (
   now: readonly Contact[],
   before: ReadonlySet<string> | undefined,
 ): (Contact & { isNew: boolean })[] =>
   now.map((contact) => ({ ...contact, isNew: before !== undefined && !before.has(contactKey(contact)) }))
 
-/** A host has other addresses tomorrow, and is the same. */
+/** By host name where there is one, since the addresses of a host change. */
 export const contactKey = ({ host, protocol, port, addresses }: Omit<Contact, 'isRefused'>): string =>
   [host ?? addresses[0], protocol, port].join(' ')
 

@@ -1,56 +1,57 @@
 /**
- * A network of its own for each job: it reaches the world, the resolvers of this machine, and nothing else of it, nor
- * another job. An app also reaches the one port where the service listens to apps. The service reaches what listens in it.
+ * A network namespace for each job: it reaches the internet and the DNS resolvers of this machine, but nothing else of the
+ * machine, and no other job. An app also reaches the one port where the service listens to apps. The service reaches servers
+ * in it.
  *
- * A view is a network namespace with a cable to the machine. It is held by a descriptor of the service and by nothing on
- * disk, so a service that is killed leaves none. What stays is the table of rules, until the next start: a job that outlives
- * its service for a moment is not let loose.
+ * A namespace has a veth pair to the machine. It is kept by a descriptor of the service and by nothing on disk, so a service
+ * that is killed leaves none. The table of firewall rules stays until the next start, so that a job that outlives its service
+ * for a moment is still restricted.
  */
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Mount } from '../engine.ts'
 import { formatAddress, formatRange, sizeOf } from './addresses.ts'
-import { dropAnchor } from './anchor.ts'
 import { NetworkError, run, TakenError } from './commands.ts'
 import { openForwarder } from './dns/forwarder.ts'
 import { resolverFileFor, watchResolvers } from './dns/resolvers.ts'
 import { guardedByTables } from './firewall/table.ts'
+import { openGatewayLink } from './gateway-link.ts'
 import { keepRules } from './keeper.ts'
 import { idOf, interfacesOf } from './names.ts'
+import { type NamespaceParts, type NetworkNamespace, openNetworkNamespace } from './namespace.ts'
 import { type Answers, createReach } from './reach.ts'
 import { describeSettings, type NetworkSettings, readPolicy } from './settings.ts'
 import { sweep } from './sweep.ts'
 import { obstacleFor } from './trial.ts'
-import { type NetworkView, openView, type ViewParts } from './view.ts'
 
 export interface Networks {
-  /** In words, for logs and for the doctor. */
+  /** For logs and for the doctor. */
   readonly description: string
-  /** How many things dead services had left. */
+  /** How many interfaces and tables of dead services were removed at the start. */
   readonly swept: number
-  /** A view for one job, or for several that belong together. The label is for the operator who looks at `ip link`. */
-  open(label: string, options?: ViewOptions): Promise<NetworkView>
-  /** The address of this machine that all views know. */
+  /** A namespace for one job, or for several that belong together. The label is for the operator who looks at `ip link`. */
+  open(label: string, options?: NamespaceOptions): Promise<NetworkNamespace>
+  /** The machine's address as the gateway of all namespaces. */
   readonly gateway: string
-  /** From now on views that may call the service reach it at this port of the gateway, and nobody else does. */
+  /** From now on only namespaces that may call the service reach it, at this port of the gateway. */
   openService(port: number): Promise<void>
-  /** Whether a server answers now, asked by the service under the rules that views have. */
+  /** Whether a server answers now. The service checks it under the rules that apply to jobs. */
   answers: Answers
-  /** What on this machine keeps views from the world, in words; nothing if they reach it. */
+  /** What on this machine keeps jobs from the internet, for people; undefined if they reach it. */
   obstacle(): Promise<string | undefined>
   /** Leaves the machine as it was. */
   close(): Promise<void>
 }
 
 /**
- * Whether it is written down whom it calls, whether it may call the service, and at which port the service calls it, as if
- * from its own loopback.
+ * Whether its contacts are recorded, whether it may call the service, and at which port the service calls it, as if from its
+ * own loopback.
  */
-export type ViewOptions = { isRecorded?: boolean; callsService?: boolean; port?: number }
+export type NamespaceOptions = { isRecorded?: boolean; callsService?: boolean; port?: number }
 
 export type NetworkOptions = {
-  /** The data folder: it tells services on one machine apart. */
+  /** The data folder, by which services on one machine are told apart. */
   folder: string
   settings: NetworkSettings
   /** Users of this machine that may call apps: those of the service and of its edge. */
@@ -62,10 +63,10 @@ export type NetworkOptions = {
 
 const RESOLVER_FILE = '/etc/resolv.conf'
 
-/** `isTaken`: a service with the same folder runs, and has networks. */
+/** `isTaken`: a service with the same data folder runs, and has networks. */
 export type Missing = { missing: string; isTaken?: true }
 
-/** The networks, or why there are none. Throws if the settings are no good. */
+/** The networks, or why there are none. Throws if the settings are invalid. */
 export async function openNetworks(options: NetworkOptions): Promise<Networks | Missing> {
   readPolicy(options.settings)
   if (process.platform !== 'linux') return { missing: `${process.platform} has no network namespaces` }
@@ -80,7 +81,7 @@ export async function openNetworks(options: NetworkOptions): Promise<Networks | 
   }
 }
 
-/** For the doctor: what is missing or in the way, in words; nothing if all is well. A running service is not disturbed. */
+/** For the doctor: what is missing or in the way, for people; undefined if all is well. A running service is not disturbed. */
 export async function networkProblem(settings: NetworkSettings): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'headland-network-'))
   try {
@@ -104,53 +105,53 @@ async function openAsRoot(options: NetworkOptions): Promise<Networks> {
   const resolvers = watchResolvers(resolverFile)
   await using parts = new AsyncDisposableStack()
 
-  // Before the sweep, which takes away what tells.
+  // Before the sweep, which removes the tables that say which interfaces were guarded.
   const inherited = await guardedByTables()
   const swept = await sweep(id)
-  const anchor = await dropAnchor(id, policy, await resolvers())
-  parts.defer(() => anchor.close())
-  const { block, gateway, far } = anchor
+  const gatewayLink = await openGatewayLink(id, policy, await resolvers())
+  parts.defer(() => gatewayLink.close())
+  const { block, gateway, far } = gatewayLink
   const forwarder = await openForwarder({ address: formatAddress(gateway), resolvers })
   parts.defer(() => forwarder.close())
   const rules = { id, block, gateway, trial: far, forwarder: forwarder.ports, callers, policy }
   const keeper = await keepRules(rules, inherited, onProblem)
   parts.defer(() => keeper.stop())
   const mounts = [await writeResolverFile(join(folder, 'network'), formatAddress(gateway), resolverFile)]
-  const views = createViews({ anchor, forwarder, policy, mounts }, interfacesOf(id))
-  parts.defer(() => views.close())
+  const namespaces = createNamespaces({ gatewayLink, forwarder, policy, mounts }, interfacesOf(id))
+  parts.defer(() => namespaces.close())
 
   const held = parts.move()
   return {
     description: `a network for each build and app, in ${formatRange(block)}; ${describeSettings(settings)}`,
     swept,
-    open: views.open,
+    open: namespaces.open,
     gateway: formatAddress(gateway),
     openService: keeper.openService,
     answers: createReach({ policy, block, resolvers }),
     async obstacle() {
-      const view = await views.open('trial')
+      const namespace = await namespaces.open('trial')
       try {
-        return await obstacleFor({ enter: view.around, gateway: formatAddress(gateway), far: formatAddress(far) })
+        return await obstacleFor({ enter: namespace.around, gateway: formatAddress(gateway), far: formatAddress(far) })
       } finally {
-        await view.close()
+        await namespace.close()
       }
     },
     close: () => held.disposeAsync(),
   }
 }
 
-/** The views that are open, each with an address of its own. */
-function createViews(parts: ViewParts, prefixes: ReturnType<typeof interfacesOf>) {
-  const { block, gateway, far } = parts.anchor
-  const views = new Map<number, Promise<NetworkView>>()
+/** The open namespaces, each with an address of its own. */
+function createNamespaces(parts: NamespaceParts, prefixes: ReturnType<typeof interfacesOf>) {
+  const { block, gateway, far } = parts.gatewayLink
+  const namespaces = new Map<number, Promise<NetworkNamespace>>()
   let isClosed = false
   let last = gateway
 
-  /** In turn, so that one who is late does not meet the next who has his address. */
+  /** Addresses are used in turn, so that late packets for a closed namespace do not reach the next one with its address. */
   function freeAddress(): number {
     for (let tries = 0; tries < sizeOf(block); tries++) {
       last = last + 1 < far ? last + 1 : gateway + 1
-      if (!views.has(last)) return last
+      if (!namespaces.has(last)) return last
     }
     throw new Error(`all addresses of ${formatRange(block)} are in use`)
   }
@@ -158,37 +159,37 @@ function createViews(parts: ViewParts, prefixes: ReturnType<typeof interfacesOf>
   async function openAt(
     address: number,
     label: string,
-    { isRecorded = false, callsService = false, port }: ViewOptions,
-  ): Promise<NetworkView> {
-    const prefix = callsService ? prefixes.callers : prefixes.views
+    { isRecorded = false, callsService = false, port }: NamespaceOptions,
+  ): Promise<NetworkNamespace> {
+    const prefix = callsService ? prefixes.callers : prefixes.namespaces
     const link = { name: `${prefix}${address - block.first}`, address, gateway }
-    const view = await openView(parts, link, { label, isRecorded, port })
+    const namespace = await openNetworkNamespace(parts, link, { label, isRecorded, port })
     let closed: Promise<void> | undefined
     const close = () => {
-      closed ??= view.close().finally(() => views.delete(address))
+      closed ??= namespace.close().finally(() => namespaces.delete(address))
       return closed
     }
-    return { ...view, close }
+    return { ...namespace, close }
   }
 
   return {
-    async open(label: string, options: ViewOptions = {}): Promise<NetworkView> {
+    async open(label: string, options: NamespaceOptions = {}): Promise<NetworkNamespace> {
       if (isClosed) throw new Error('the networks are closed')
       const address = freeAddress()
       const opening = openAt(address, label, options)
-      views.set(address, opening)
-      opening.catch(() => views.delete(address))
+      namespaces.set(address, opening)
+      opening.catch(() => namespaces.delete(address))
       return opening
     },
     async close() {
       isClosed = true
-      const left = await Promise.allSettled(views.values())
+      const left = await Promise.allSettled(namespaces.values())
       await Promise.all(left.map((found) => (found.status === 'fulfilled' ? found.value.close() : undefined)))
     },
   }
 }
 
-/** Read by every user, however strict the service's own mask is. */
+/** Readable by every user, whatever the service's umask is. */
 async function writeResolverFile(folder: string, gateway: string, resolverFile: string): Promise<Mount> {
   const file = join(folder, 'resolv.conf')
   await mkdir(folder, { recursive: true, mode: 0o755 })

@@ -1,4 +1,4 @@
-/** Sees to it that the rules are there and fit the machine, for as long as the service runs. */
+/** Keeps the firewall rules loaded and up to date with the machine's interfaces, for as long as the service runs. */
 import { decideForwarding, type Forwarding, lookAtMachine, setForwarding } from './firewall/forwarding.ts'
 import { type Rules, rulesOf } from './firewall/rules.ts'
 import { guardedByTables, hasTable, loadRules, removeTable, watchTables } from './firewall/table.ts'
@@ -7,7 +7,7 @@ import { interfacesOf } from './names.ts'
 
 const LOOK_AGAIN_MS = 5000
 
-/** `inherited` are interfaces that services had switched on before: that was not the operator's will. */
+/** `inherited` are interfaces on which earlier services switched forwarding on, and not the operator. */
 export async function keepRules(
   given: Omit<Rules, 'guarded' | 'service'>,
   inherited: readonly string[],
@@ -17,7 +17,7 @@ export async function keepRules(
   let rules: Omit<Rules, 'guarded'> = given
   let forwarding: Forwarding = { isRouter: false, guarded: inherited }
 
-  /** The rules first: what they guard is switched on after. */
+  /** The rules are loaded first; forwarding on the guarded interfaces is switched on after that. */
   async function put(isLost: boolean) {
     const { switchOn, ...next } = decideForwarding(await lookAtMachine(forwarding.guarded), forwarding)
     if (isLost || next.guarded.join() !== forwarding.guarded.join()) {
@@ -25,11 +25,11 @@ export async function keepRules(
     }
     forwarding = next
     for (const name of switchOn) await setForwarding(name, true)
-    // Whoever switched those off may have switched off all.
-    if (switchOn.length > 0) for (const name of linksLike(interfacesOf(id).anchor)) await setForwarding(name, true)
+    // Another program has switched those off, and may have switched off all.
+    if (switchOn.length > 0) for (const name of linksLike(interfacesOf(id).gatewayLink)) await setForwarding(name, true)
   }
 
-  /** The table goes first: of two services that end at once, the last to look finds none and switches off. */
+  /** The table is removed first: of two services that end at once, the last one finds no table and switches forwarding off. */
   async function remove() {
     await removeTable(id)
     const stillGuarded = await guardedByTables()
@@ -42,14 +42,14 @@ export async function keepRules(
     await remove()
     throw error
   }
-  /** One after the other. */
+  /** The last update: updates run one after the other. */
   let last = Promise.resolve()
   let willLook = false
   const timer = setInterval(() => {
     last = last.then(() => put(false)).catch(onProblem)
   }, LOOK_AGAIN_MS).unref()
   const watching = watchTables(() => {
-    // Several may be lost at once, and one look is enough.
+    // Several tables may be lost at once, and one check is enough.
     if (willLook) return
     willLook = true
     last = last
@@ -61,7 +61,7 @@ export async function keepRules(
   })
 
   return {
-    /** From now on views that may call the service reach it at this port of the gateway. */
+    /** From now on namespaces that may call the service reach it at this port of the gateway. */
     openService(port: number): Promise<void> {
       const opened = last.then(() => {
         rules = { ...rules, service: port }

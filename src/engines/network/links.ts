@@ -1,6 +1,6 @@
 /**
- * A cable between a view and the machine, as lines for `ip -batch`. Both ends know each other's hardware address from the
- * start: nobody has to ask, and no setting of the machine for such questions matters.
+ * The veth pair between a job's namespace and the machine, as lines for `ip -batch`. Both ends have a permanent neighbour entry
+ * for each other, so no ARP is needed, and the machine's ARP settings do not matter.
  */
 import { readdirSync } from 'node:fs'
 import { formatAddress, parseRange, type Range } from './addresses.ts'
@@ -14,12 +14,12 @@ export type Link = {
   gateway: number
 }
 
-/** For the inside, where the link is made: there is no moment in which it is half in the wrong place. */
+/** For the inside, where the pair is made, so that its inner end never appears on the machine. */
 export function insideLines({ name, address, gateway }: Link): string[] {
   const at = formatAddress(gateway)
   return [
     `link add name eth0 address ${inside(address)} type veth peer name ${name} address ${outside(address)} netns ${process.pid}`,
-    // Without an address that it gives itself, there is no IPv6 but the loopback's.
+    // Without a link-local address there is no IPv6 except on loopback.
     'link set dev eth0 addrgenmode none',
     'link set dev lo up',
     'link set dev eth0 up',
@@ -42,7 +42,7 @@ export function outsideLines({ name, address, gateway }: Link, label: string): s
   ]
 }
 
-/** Interfaces of this machine whose name begins so. */
+/** Interfaces of this machine whose name has this prefix. */
 export const linksLike = (prefix: string): string[] =>
   readdirSync('/proc/sys/net/ipv4/conf').filter((name) => name.startsWith(prefix))
 
@@ -53,7 +53,7 @@ export async function labelOf(name: string): Promise<string> {
   return link?.ifalias ?? ''
 }
 
-/** One that is gone already is as good. */
+/** An interface that is gone already is no error. */
 export async function deleteLink(name: string): Promise<void> {
   if (!linksLike(name).includes(name)) return
   await runIp([`link delete dev ${name}`]).catch((error) => {
@@ -61,7 +61,7 @@ export async function deleteLink(name: string): Promise<void> {
   })
 }
 
-/** Where this machine sends packets other than to the wide world, whatever the table. */
+/** The ranges that this machine has routes to, other than default routes, in all routing tables. */
 export async function routesInUse(exceptBy: string): Promise<Range[]> {
   const routes: { dst: string; dev?: string }[] = JSON.parse(
     await run('ip', ['-json', '-4', 'route', 'show', 'table', 'all']),
@@ -75,7 +75,7 @@ export async function routesInUse(exceptBy: string): Promise<Range[]> {
 /** Some VPNs split the default route in halves. */
 const NARROWEST_WORLD_BITS = 4
 
-/** Given and not made up, so that nothing on the machine finds it random and sets another. */
+/** Fixed addresses: udev and others replace those that the kernel made up at random. */
 const outside = (address: number): string => hardwareAddress('02:01', address)
 const inside = (address: number): string => hardwareAddress('02:02', address)
 

@@ -1,20 +1,20 @@
 /**
- * How the service calls an app: from the app's own loopback. Frameworks believe what a proxy on the same machine says about
- * a visitor (`trust proxy: 'loopback'`, and some by default), and the edge is that proxy. The kernel of the view turns both
+ * How the service calls an app: from the app's own loopback. Frameworks trust what a proxy on the same machine says about a
+ * visitor (`trust proxy: 'loopback'`, and some by default), and the edge is that proxy. In the job's namespace, NAT turns both
  * addresses of a connection from the gateway into 127.0.0.1, so an app that listens on 127.0.0.1 alone is reached as well.
  *
- * It is done for the one port at which the app is called. Only root of the machine opens such a connection: everything
- * else is stopped outside. A caller keeps its own port, by which both ends know a connection that has just ended.
+ * It is done for the one port at which the app is called. Only allowed users of the machine open such a connection: the
+ * machine's rules refuse all others. The source port is kept, by which both ends recognize a connection that has just ended.
  */
 import { formatAddress } from './addresses.ts'
 
-/** Connections of an app to its own port, at a time. */
+/** Simultaneous connections of an app to its own port. */
 export const OWN_CALLS = 2000
 
 /**
- * For `nft -f -` inside of a view, where no job may change or see them. The kernel keeps track of the service's calls, and of
- * the app's calls to its own port, which must not be taken for them. Nothing else is tracked, and those have a bound, so
- * that no job fills the table of connections that the kernel has for all.
+ * For `nft -f -` inside of a job's namespace, where the job may neither change nor see them. The kernel tracks the service's
+ * connections, and the app's connections to its own port, which must not be taken for them. Nothing else is tracked, and the
+ * latter are limited, so that no job fills the kernel's connection table, which all share.
  */
 export const loopbackRules = (gateway: number, port: number): string => {
   const called = `iifname "eth0" ip saddr ${formatAddress(gateway)} tcp dport ${port}`
@@ -59,15 +59,15 @@ export const loopbackRules = (gateway: number, port: number): string => {
 `
 }
 
-/** Settings of the view's kernel, under `/proc/sys/net`. */
+/** Kernel settings of the namespace, under `/proc/sys/net`. */
 const SETTINGS: Readonly<Record<string, string>> = {
-  // What is called 127.0.0.1 may come and go by the cable. The rules above let nothing leave under that name.
+  // Packets to 127.0.0.1 may arrive by eth0. The rules above let no packet with such an address leave.
   'ipv4/conf/eth0/route_localnet': '1',
-  // A connection is known from its first packet on, or it is not one of these.
+  // A connection is tracked from its first packet on, or not at all.
   'netfilter/nf_conntrack_tcp_loose': '0',
-  // A packet that looks late is translated like every other, and left to the app.
+  // A packet outside of the TCP window is translated like every other, and left to the app's TCP.
   'netfilter/nf_conntrack_tcp_be_liberal': '1',
-  // One that has ended is forgotten soon: apps that close after each answer have thousands of them.
+  // Ended connections are forgotten soon: apps that close the connection after each response have thousands of them.
   'netfilter/nf_conntrack_tcp_timeout_time_wait': '1',
   'netfilter/nf_conntrack_tcp_timeout_close': '1',
 }
@@ -80,5 +80,5 @@ done
 exec nft -f -
 `
 
-/** The command that does all of it, with the rules for its input: /proc/sys shows the network of who looks. */
+/** Writes the settings and loads the rules from stdin. To be run inside: /proc/sys/net shows the reader's own namespace. */
 export const loopbackCommand = (): string[] => ['/bin/sh', '-c', SET_UP, 'sh', ...Object.entries(SETTINGS).flat()]

@@ -1,4 +1,4 @@
-/** How a service finds on this machine what it made, and nothing of another: by a digest of its data folder. */
+/** Names of interfaces and tables. A digest of the data folder in them tells services on one machine apart. */
 import { createHash } from 'node:crypto'
 
 /** Interfaces of all services. */
@@ -12,11 +12,11 @@ export const tableOf = (id: string): string => `headland_${id}`
 export const isTable = (name: string): boolean => /^headland_[0-9a-f]{6}$/.test(name)
 
 /**
- * The anchor holds the gateway's address. A view's interface is its prefix and a number; those that may call the service have
- * a prefix of their own, by which the rules know them. That is 15 characters for the longest number.
+ * `gatewayLink` is the interface with the gateway's address. The interface of a job's namespace is a prefix and a number; jobs
+ * that may call the service have a prefix of their own, by which the rules match them. The longest number makes 15 characters.
  */
 export const interfacesOf = (id: string) => ({
-  anchor: `${LINK_PREFIX}${id}`,
-  views: `${LINK_PREFIX}${id}-`,
+  gatewayLink: `${LINK_PREFIX}${id}`,
+  namespaces: `${LINK_PREFIX}${id}-`,
   callers: `${LINK_PREFIX}${id}-a`,
 })

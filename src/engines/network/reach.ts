@@ -1,7 +1,7 @@
 /**
- * Whether a server that a job could not reach answers now. The service asks for a tenant, who chose the name and the port:
- * so the name is resolved first, each address is held against the rules that jobs have, and the very address that passed is
- * called. Nothing is sent but a request without a path, a body or credentials; of the answer, the status alone is looked at.
+ * Whether a server that a job could not reach answers now. The service calls it on behalf of a tenant, who chose the name and
+ * the port: so the name is resolved first, each address is checked against the rules for jobs, and the very address that passed
+ * is called. Only a request without a path, a body or credentials is sent; of the response, only the status is used.
  */
 import { Resolver as DnsResolver } from 'node:dns/promises'
 import { request as requestByHttp } from 'node:http'
@@ -12,7 +12,7 @@ import type { Resolver } from './dns/resolvers.ts'
 import { refusalsNow } from './firewall/refusals.ts'
 import type { Policy } from './settings.ts'
 
-/** `tcp`: what is spoken there is not known, so that a connection has to do. */
+/** `tcp`: the protocol is not known, so an accepted connection counts as an answer. */
 export type Endpoint = { protocol: 'http' | 'https' | 'tcp'; host: string; port: number }
 
 export type ReachOptions = {
@@ -74,7 +74,7 @@ export function createReach({ policy, block, resolvers, timeoutMs = TIMEOUT_MS }
         headers: { host: isUsual ? host : `${host}:${port}`, 'user-agent': 'Headland' },
         agent: false,
         signal: AbortSignal.timeout(timeoutMs),
-        // No certificate is asked for: nothing that is sent or received is secret, and the build checks its own.
+        // The certificate is not checked: nothing that is sent or received is secret, and the build checks it itself.
         ...(isTls ? { rejectUnauthorized: false, ...(isIPv4(host) ? {} : { servername: host }) } : {}),
       })
       request.once('response', (response) => {
@@ -87,7 +87,7 @@ export function createReach({ policy, block, resolvers, timeoutMs = TIMEOUT_MS }
   }
 }
 
-/** A proxy in front of a server that is down answers, too. One that does not know HEAD (501) is up. */
+/** A proxy in front of a server that is down answers with 5xx. A server that does not implement HEAD (501) is up. */
 const isWell = (status: number): boolean => status < 500 || status === 501
 
 const withBrackets = (server: string): string => {

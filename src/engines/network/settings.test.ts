@@ -45,20 +45,20 @@ const WRONG: [Partial<NetworkSettings>, RegExp][] = [
   [{ blocked: ['10.0.0.1/8'] }, /must begin at its first address/],
   [{ blocked: ['fe80::/10'] }, /jobs have no IPv6/],
   [{ blocked: ['everything'] }, /is no IPv4 address or range/],
-  [{ allowed: ['10.0.0.1:0'] }, /has a port that there is not/],
-  [{ allowed: ['10.0.0.1:65536'] }, /has a port that there is not/],
+  [{ allowed: ['10.0.0.1:0'] }, /has an invalid port/],
+  [{ allowed: ['10.0.0.1:65536'] }, /has an invalid port/],
   [{ allowed: ['cms.example.com:443'] }, /is no IPv4 address or range/],
   [{ allowed: ['[::1]:443'] }, /jobs have no IPv6/],
   [{ range: '10.0.0.0/25' }, /between 8 and 24 bits/],
 ]
 
 for (const [given, complaint] of WRONG) {
-  test(`a mistake in the settings is told: ${JSON.stringify(given)}`, () => {
+  test(`a mistake in the settings is reported: ${JSON.stringify(given)}`, () => {
     assert.throws(() => readPolicy({ ...DEFAULT_NETWORK_SETTINGS, ...given }), complaint)
   })
 }
 
-test('settings are told in words', () => {
+test('settings are described for people', () => {
   const text = describeSettings({ range: '10.201.0.0/16', blocked: ['10.0.0.0/8'], allowed: ['10.1.2.3:443'] })
   assert.equal(text, 'blocked: this machine, each other, link-local, 10.0.0.0/8; allowed: 10.1.2.3:443')
 })

@@ -1,8 +1,8 @@
-/** What jobs may reach, as an operator says it, and what follows from it for one address. */
-import { holds, parseAddress, parseRange, type Range } from './addresses.ts'
+/** What jobs may reach, as the operator configures it, and what follows from it for one address. */
+import { contains, parseAddress, parseRange, type Range } from './addresses.ts'
 
 export type NetworkSettings = {
-  /** Where the addresses of jobs are taken from. */
+  /** The range from which jobs get their addresses. */
   range: string
   /** Ranges that jobs do not reach, beside those that they never do. */
   blocked: readonly string[]
@@ -38,16 +38,16 @@ export function describeSettings({ blocked, allowed }: NetworkSettings): string 
   return `blocked: ${out}${allowed.length > 0 ? `; allowed: ${allowed.join(', ')}` : ''}`
 }
 
-/** The same answer as the rules give. The machine is opened by nothing but an exception that names the port. */
+/** The same decision as the firewall rules make. Only an exception with a port opens the machine itself. */
 export function isRefused({ blocked, allowed }: Policy, isOfMachine: boolean, address: number, port: number): boolean {
-  const exceptions = allowed.filter(({ range }) => holds(range, address))
+  const exceptions = allowed.filter(({ range }) => contains(range, address))
   if (exceptions.some((exception) => exception.port === port)) return false
   if (isOfMachine) return true
   if (exceptions.some((exception) => exception.port === undefined)) return false
-  return blocked.some((range) => holds(range, address))
+  return blocked.some((range) => contains(range, address))
 }
 
-/** What is no place on the internet, and where clouds keep the keys of a machine. An exception still opens it. */
+/** Addresses that are not on the internet, and the metadata services of clouds. An exception still opens them. */
 const NEVER_REACHED = [
   '0.0.0.0/8',
   '127.0.0.0/8',
@@ -72,6 +72,6 @@ function rangeOf(text: string): Range {
 
 function exceptionOf(text: string): Exception {
   const [, place = text, port] = /^([^:]*):(\d{1,5})$/.exec(text) ?? []
-  if (Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) throw new Error(`${text} has a port that there is not`)
+  if (Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) throw new Error(`${text} has an invalid port`)
   return { range: rangeOf(place), port: port === undefined ? undefined : Number(port) }
 }

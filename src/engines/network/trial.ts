@@ -1,11 +1,11 @@
 /**
- * Whether other firewall rules of this machine let views through. What one table accepts another may still drop, and some
- * programs, Docker the best known, drop everything that they did not set up. Tried and not guessed.
+ * Whether other firewall rules of this machine let the traffic of jobs through. What one table accepts another may still drop,
+ * and some programs, Docker the best known, drop everything that they did not set up. It is found by a trial.
  */
 import { run } from './commands.ts'
 import { strictChains } from './firewall/table.ts'
 
-/** Says which of the two ways is open. Nobody listens there: being refused is the answer, and silence is the fault. */
+/** Prints whether DNS and forwarding work. No server listens at `far`: a refused connection is a success, a timeout a failure. */
 const CALLS = `
 const { connect } = require('node:net')
 const { Resolver } = require('node:dns')
@@ -20,10 +20,10 @@ socket.once('timeout', () => socket.destroy())
 process.once('exit', () => process.stdout.write(JSON.stringify(found)))
 `
 
-type Places = { enter(command: readonly string[]): string[]; gateway: string; far: string }
+type Trial = { enter(command: readonly string[]): string[]; gateway: string; far: string }
 
-/** In words, with what to do; nothing if all is well. */
-export async function obstacleFor({ enter, gateway, far }: Places): Promise<string | undefined> {
+/** The problem and what to do about it, for people; undefined if all is well. */
+export async function obstacleFor({ enter, gateway, far }: Trial): Promise<string | undefined> {
   const [file = '', ...args] = enter([process.execPath, '-e', CALLS, gateway, far])
   const { dns, out } = JSON.parse(await run(file, args)) as { dns: boolean; out: boolean }
   if (dns && out) return undefined

@@ -26,7 +26,7 @@ test('every mount has its source, its place and its right', () => {
   assert.match(args, /--perms 0755 --dir \/headland\/lib --ro-bind \/srv\/npm \/headland\/lib\/npm/)
 })
 
-test("what is ours is mounted after everything else, and a file of the machine gives way to a job's own", () => {
+test("the service's own files are mounted last, and a job's file replaces one of the machine", () => {
   const args = argumentsFor([...mounts, { from: '/srv/resolv.conf', to: '/etc/resolv.conf', isWritable: false }])
   assert.ok(args.lastIndexOf('/srv/resolv.conf') < args.indexOf('/usr'))
   assert.ok(

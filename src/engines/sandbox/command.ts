@@ -1,10 +1,10 @@
 /**
- * The arguments of bubblewrap, decided without doing anything. The program sees a read-only system, its mounts, a /tmp of
- * its own, its own processes, and no file of the service. Secrets are not in here: arguments can be read by everybody on the
- * machine and inside, so argv and environment of the program travel through a pipe (see launch.mjs).
+ * The arguments of bubblewrap, as a pure function. The program sees a read-only system, its mounts, a /tmp of its own, its own
+ * processes, and no file of the service. The arguments hold no secret: every process on the machine and inside can read them,
+ * so argv and environment of the program are passed through a pipe (see launch.mjs).
  *
- * Every place of a mount is named by the service, and none lies in another: bubblewrap goes there through folders that it has
- * made itself, and through nothing of a tenant's. What is ours comes last all the same.
+ * Every mount point is chosen by the service, and none lies in another: bubblewrap reaches them through folders that it has
+ * made itself, never through a folder of a tenant. The service's own mounts come last all the same.
  */
 import type { Mount } from '../engine.ts'
 import { checkAbsolute, checkApart } from '../paths.ts'
@@ -15,7 +15,7 @@ export type System = {
   links: readonly { path: string; target: string }[]
   /** Files and folders of /etc that name resolution and TLS need. */
   etc: readonly string[]
-  /** Arguments that take writing and telling places of /proc away; right after it, and in this order. */
+  /** Arguments that hide parts of /proc and make it read-only; right after --proc, and in this order. */
   masks: readonly string[]
   /** Whether a filter of system calls comes through descriptor 4. */
   isFiltered: boolean
@@ -62,7 +62,7 @@ export function sandboxArguments({ mounts, ours, identity }: Given, system: Syst
     ...(system.isFiltered ? ['--seccomp', '4'] : []),
     ...['--perms', '1777', '--tmpfs', '/tmp', '--perms', '1777', '--tmpfs', '/dev/shm'],
     ...ours.flatMap(bind),
-    // The folders between the mounts belong to whoever bubblewrap runs as. Nothing is added to them, nor taken away.
+    // The folders between the mounts belong to the user that bubblewrap runs as, so they are made read-only.
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
     ...['--chdir', '/'],
   ]

@@ -1,19 +1,19 @@
 /**
- * How a sandbox comes to run as a tenant's user. Bubblewrap itself is started as that user, with nothing of root's left, and
- * makes a user namespace to work in: then no program in the sandbox is ever root, not even the first. Where the machine lets
- * users make no namespaces, bubblewrap is started by root, and its first program is one of the machine's own that gives root
- * up and everything with it. Which of them works is tried and not guessed.
+ * How a sandbox comes to run as a tenant's user. Bubblewrap itself is started as that user, without any privilege, and makes a
+ * user namespace to work in: then no program in the sandbox is ever root, not even the first. Where users may not make
+ * namespaces, bubblewrap is started by root, and its first program is setpriv(1), which drops root and all capabilities. Which
+ * of them works is found by a trial.
  */
 import { readFile } from 'node:fs/promises'
 import type { Job } from '../engine.ts'
 import { SETPRIV, untilItEnds } from './stage.ts'
 
 export type Identity = {
-  /** In words, if it is not the best one. */
+  /** For people, if it is not the best one. */
   note: string | undefined
   /** Arguments of bubblewrap. */
   args(user: Job['user']): string[]
-  /** The command that starts bubblewrap with these arguments, so that it becomes the last ones. */
+  /** The command that starts bubblewrap with these arguments, which then execs the program. */
   command(bubblewrap: readonly string[], program: readonly string[], user: Job['user']): string[]
 }
 
@@ -30,7 +30,7 @@ export async function identitiesOfRoot(): Promise<Identity[]> {
     {
       note: undefined,
       args: () => IN_USER_NAMESPACE,
-      // What was said about the service's end is forgotten with the user.
+      // A change of user resets the parent-death signal, so it is set again.
       command: (bubblewrap, program, user) => [
         ...[...becoming(given(user)), '--', ...untilItEnds([...bubblewrap, ...program])],
       ],
@@ -51,7 +51,7 @@ export async function identitiesOfRoot(): Promise<Identity[]> {
   ]
 }
 
-/** Without root there is one user for all. What sets the stage shows that user as root, and this as itself again. */
+/** Without root there is one user for all. The stage's user namespace maps that user to root, and this maps it back. */
 export const identityOfService = (isStaged: boolean): Identity => ({
   note: undefined,
   args: () => [
@@ -61,7 +61,7 @@ export const identityOfService = (isStaged: boolean): Identity => ({
   command: (bubblewrap, program) => [...bubblewrap, ...program],
 })
 
-/** The user that owns the machine is no tenant, with whatever taken away. */
+/** Root itself must never run a tenant's program, whatever capabilities were dropped. */
 function given(user: Job['user']): NonNullable<Job['user']> {
   if (!user) throw new Error('a program in a sandbox needs a user of its own')
   return user

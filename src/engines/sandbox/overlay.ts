@@ -1,4 +1,4 @@
-/** Layers without a copy: the kernel's overlay file system, mounted on the stage of a job. Whether this machine has it. */
+/** Whether the kernel's overlay file system works on this machine: layers without a copy, mounted on the stage of a job. */
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { removeTree } from '../../base/index.ts'
 import { stageFor } from './stage.ts'
 
-/** What keeps overlays from working in a folder of this machine; nothing if they do. Tried and not guessed. */
+/** Why overlays do not work in a folder of this machine; undefined if a trial succeeds. */
 export async function overlayProblem(folder: string, isRoot: boolean): Promise<string | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const trial = await mkdtemp(join(folder, 'overlay-'))
@@ -30,7 +30,7 @@ export async function overlayProblem(folder: string, isRoot: boolean): Promise<s
     return above === 'above\n' && below === 'below' ? undefined : 'a change went to the wrong layer'
   } catch (error) {
     const { stderr, message, code } = error as NodeJS.ErrnoException & { stderr?: string }
-    // On a full disk nothing can be tried, and it will not always be full.
+    // On a full disk the trial proves nothing, and the disk will not always be full.
     if (code === 'ENOSPC' || /No space left/.test(stderr ?? '')) return undefined
     return (stderr || message).trim()
   } finally {
@@ -39,7 +39,7 @@ export async function overlayProblem(folder: string, isRoot: boolean): Promise<s
   }
 }
 
-/** What the kernel leaves in there nobody may look into, not even its owner. */
+/** The kernel leaves a folder in there with mode 0, which not even its owner can list. */
 export async function removeScratch(scratch: string) {
   await chmod(join(scratch, 'work'), 0o700).catch((error) => {
     if (error.code !== 'ENOENT') throw error

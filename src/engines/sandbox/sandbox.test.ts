@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../test/support/folder.ts'
 import { limiter, testSandbox } from '../../../test/support/machine/engine.ts'
 import { until } from '../../../test/support/until.ts'
 import { type Job, type Output, type Process, runToEnd } from '../engine.ts'
-import { endOrphans, MARK, markOf } from '../orphans.ts'
+import { endOrphans, SANDBOX_VARIABLE, sandboxIdOf } from '../orphans.ts'
 import { descendantsOf } from '../process.ts'
 import { removeScratch } from './overlay.ts'
 import { openSandbox } from './sandbox.ts'
@@ -64,7 +64,7 @@ test('no process of a sandbox is root, not even the first', { skip: !isRoot }, a
   assert.doesNotMatch(text, /^Cap\w+:\t0*[1-9a-f]/m)
 })
 
-test('where users can make no namespaces, root hands over at once, and nothing of it is left', {
+test('where users cannot make namespaces, root drops all privileges at once', {
   skip: !isRoot,
 }, async (t) => {
   const byRoot = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: tmpdir(), limiter, identity: 1 })
@@ -79,7 +79,7 @@ test('where users can make no namespaces, root hands over at once, and nothing o
 })
 
 const OPEN = `
-  const { openLimiter } = await import(process.argv[1] + '/index.ts')
+  const { openLimiter } = await import(process.argv[1] + '/../index.ts')
   const { openSandbox } = await import(process.argv[1] + '/sandbox.ts')
   const limiter = await openLimiter({ name: 'unit' + process.pid })
   const engine = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: process.argv[2], limiter })
@@ -101,7 +101,7 @@ test('with what the unit for systemd leaves to the service, a sandbox is still m
   assert.equal(stdout.trim(), 'bubblewrap, a user for each environment')
 })
 
-test('nothing can be added to the folders between the mounts, whoever they belong to', async (t) => {
+test('nothing can be added to the folders between the mounts, whichever user owns them', async (t) => {
   const { text } = await output(
     t,
     'for to in / /etc /etc/ssl /headland /dev /usr; do touch $to/x 2>&1; chmod 777 $to 2>&1; done; touch /tmp/x /dev/shm/x && echo those',
@@ -154,7 +154,7 @@ test('a value of the environment is in no argument list of the machine', async (
   }
 })
 
-test('neither arguments nor mounts nor environment of a sandbox tell where the service keeps things', async (t) => {
+test('neither arguments nor mounts nor environment of a sandbox reveal paths of the service', async (t) => {
   const { layers, at, part, top } = await layersOf(t)
   const changes = { folder: await part('changes'), scratch: await part('scratch') }
   const script =
@@ -164,15 +164,15 @@ test('neither arguments nor mounts nor environment of a sandbox tell where the s
     mounts: [{ from: at, to: '/app', isWritable: true }],
   })
   await removeScratch(changes.scratch)
-  const [said = '', mounts = ''] = text.split('\n== mounts\n')
-  assert.match(said, /--bind\n\/sys\/\d+\n\/app\n/)
-  assert.ok(!said.includes(top) && !said.includes(import.meta.dirname), said)
+  const [commandLine = '', mounts = ''] = text.split('\n== mounts\n')
+  assert.match(commandLine, /--bind\n\/sys\/\d+\n\/app\n/)
+  assert.ok(!commandLine.includes(top) && !commandLine.includes(import.meta.dirname), commandLine)
   // An overlay is described by the stage's names for its layers.
   assert.match(mounts, / \/app rw.* - overlay overlay rw,lowerdir=\d+:\d+,upperdir=\d+,workdir=\d+/)
   assert.ok(!mounts.includes(top), mounts)
 })
 
-test('where a folder or file is mounted as it is, the kernel tells its own path and no other', async (t) => {
+test('where a folder or file is mounted as it is, the kernel shows its own path and no other', async (t) => {
   const neighbour = await temporaryFolder(t)
   const { job: made, folder } = await job(t, 'cat /proc/self/mountinfo')
   let text = ''
@@ -188,7 +188,7 @@ test('where a folder or file is mounted as it is, the kernel tells its own path 
   for (const line of roots.filter((each) => /headland-test-/.test(each))) assert.equal(line, ofFolder)
 })
 
-test('a sandbox is known from outside as one of its service, and of no other', async (t) => {
+test('a sandbox is recognized from outside as one of its own service only', async (t) => {
   const { job: made } = await job(t, 'echo up; sleep 60')
   const started = Promise.withResolvers<void>()
   const running = await engine.start(made, () => started.resolve())
@@ -196,13 +196,17 @@ test('a sandbox is known from outside as one of its service, and of no other', a
   await started.promise
   const [first] = descendantsOf(running.pid)
   for (const pid of [running.pid, first]) {
-    assert.ok((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').includes(`${MARK}=${markOf(tmpdir())}`))
+    assert.ok(
+      (await readFile(`/proc/${pid}/environ`, 'utf8'))
+        .split('\0')
+        .includes(`${SANDBOX_VARIABLE}=${sandboxIdOf(tmpdir())}`),
+    )
   }
   assert.equal(endOrphans(`${tmpdir()}/another`), 0)
 })
 
 const START_AND_DIE = `
-  const { openLimiter } = await import(process.argv[1] + '/index.ts')
+  const { openLimiter } = await import(process.argv[1] + '/../index.ts')
   const { openSandbox } = await import(process.argv[1] + '/sandbox.ts')
   const limiter = await openLimiter({ name: 'dies' + process.pid })
   const engine = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: process.argv[2], limiter })
@@ -230,15 +234,15 @@ test('a service that is killed while it makes a sandbox leaves no program, and i
     ]
     await assert.rejects(promisify(execFile)(process.execPath, args), { signal: 'SIGKILL' })
     await until(async () => !(await textsOf('cmdline')).includes(['sleep', seconds, ''].join('\0')))
-    // Bubblewrap may be left that waits for its other half, which died with the service.
+    // A bubblewrap process may be left that waits for its other half, which died with the service.
     await until(async () => {
       endOrphans(folder)
-      return !(await textsOf('environ')).some((text) => text.includes(markOf(folder)))
+      return !(await textsOf('environ')).some((text) => text.includes(sandboxIdOf(folder)))
     })
   }
 })
 
-/** What the kernel tells of each process. */
+/** The files of each process in /proc. */
 async function textsOf(file: 'cmdline' | 'environ'): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')))
@@ -257,7 +261,7 @@ test('what it writes to its folder stays and belongs to its user; a read-only mo
   assert.match(text, /Read-only file system[\s\S]*as it was$/)
 })
 
-test('the exit code is told, and a program that does not exist is 127 with its name', async (t) => {
+test('the exit code is passed on, and a program that does not exist is 127 with its name', async (t) => {
   assert.equal((await output(t, 'exit 7')).code, 7)
   const missing = await output(t, '', { argv: ['no-such-program'] })
   assert.deepEqual([missing.code, missing.text], [127, 'no-such-program: not found\n'])
@@ -272,7 +276,7 @@ const treeOf = (running: Process, size: number): Promise<number[]> =>
     return pids.length >= size && pids
   })
 
-/** Killed processes are reaped a moment later, by whoever inherited them. */
+/** Killed processes are reaped a moment later, by the process that inherited them. */
 const allGone = (pids: number[]) => until(() => !pids.some(isAlive), 'no process is left of the tree')
 
 const isAlive = (pid: number): boolean => {
@@ -292,14 +296,14 @@ test('a stop ends the whole tree: children that ignore SIGTERM and daemons in a 
 })
 
 test('a stop lets a server behind a shell end in its own time', async (t) => {
-  const server = `process.on('SIGTERM', () => setTimeout(() => { fs.writeFileSync('said', 'bye'); process.exit() }, 100))
+  const server = `process.on('SIGTERM', () => setTimeout(() => { fs.writeFileSync('ended', 'bye'); process.exit() }, 100))
     setInterval(() => {}, 1000); console.log('up')`
   const { job: made, folder } = await job(t, '', { argv: ['sh', '-c', '/headland/node -e "$0"; exit 0', server] })
   const started = Promise.withResolvers<void>()
   const running = await engine.start(made, () => started.resolve())
   await started.promise
   await running.stop(10_000)
-  assert.equal(await readFile(join(folder, 'said'), 'utf8'), 'bye')
+  assert.equal(await readFile(join(folder, 'ended'), 'utf8'), 'bye')
 })
 
 test('an abort ends the whole tree of a program that was to run to its end', async (t) => {
@@ -327,7 +331,7 @@ async function layersOf(t: TestContext) {
   return { top, layers, at, part }
 }
 
-test('layers are seen as one folder, the uppermost first', async (t) => {
+test('layers are seen as one folder, the top one first', async (t) => {
   assert.equal(engine.overlayMissing, undefined)
   const { layers, at } = await layersOf(t)
   const { text } = await output(t, 'cat both lower; touch new 2>&1', {

@@ -1,11 +1,10 @@
 /**
- * Everything of this machine that a job will see, put together before its sandbox is made, in a mount namespace that only the
- * job has. It is gone with the job's last process, however that ends, so there is never a mount to clean up.
+ * The stage: everything of this machine that a job will see, mounted before its sandbox is made, in a mount namespace of the
+ * job's own. It vanishes with the job's last process, however that ends, so there is never a mount to clean up.
  *
- * Folders that an app may write to are laid over its tree here, by the kernel's own view of the layers and never through a
- * link. So the sandbox itself mounts at places that are named by the service alone: no tree of a tenant decides where
- * anything lands. What is staged has short names of no meaning, by which the sandbox is described from inside; and the
- * tenant's user reaches it there, without a way through the data folder.
+ * Writable folders of an app are mounted over its tree here, and never through a link. So the sandbox itself mounts only at
+ * places that the service chose: no tree of a tenant decides where a mount lands. Staged folders have short meaningless names,
+ * which are all that a job sees of the machine's paths; and the tenant's user reaches them without access to the data folder.
  */
 import { execFile } from 'node:child_process'
 import { access } from 'node:fs/promises'
@@ -13,18 +12,18 @@ import { promisify } from 'node:util'
 import type { Mount, Overlay } from '../engine.ts'
 import { checkInner } from '../paths.ts'
 
-/** A folder that every machine has and no sandbox shows: in the job's namespace the stage covers it. */
+/** A folder that every machine has and no sandbox shows: in the job's mount namespace the stage is mounted over it. */
 const STAGE = '/sys'
 const UNSHARE = '/usr/bin/unshare'
 export const SETPRIV = '/usr/bin/setpriv'
 
 /**
- * Does what it is told up to the dashes, and turns into the command after them. Nothing is ever written into this text.
+ * Performs the steps up to the dashes, and execs the command after them. All values are arguments, never part of this text.
  *
- * `inner` lays a folder over one in a staged tree. It goes there step by step, and no step is a link; the kernel then says
- * where it is, and the mount is made on the very folder it stands in. The tree is read-only and of folders that nobody writes
- * to any more. A folder that is not there yet begins as a copy of what it covers. Where the tree has no such folder, nothing
- * is done.
+ * `inner` mounts a folder over one in a staged tree. It changes directory step by step, and no step may be a link; `pwd -P` then
+ * confirms where it is, and the mount is made on that very folder. The tree is read-only, and no process writes to its folders
+ * any more. A folder that does not exist yet begins as a copy of what it covers. Where the tree has no such folder, nothing is
+ * done.
  */
 const SET_UP = `
 bind() { if [ -d "$1" ]; then mkdir "$2"; else : > "$2"; fi && mount -o "$3" "$1" "$2"; }
@@ -65,13 +64,13 @@ type Given = {
 }
 
 export type Stage = {
-  /** The command that sets the stage and then becomes the given one. */
+  /** The command that sets up the stage and then execs the given one. */
   around(command: readonly string[]): string[]
   /** The same mounts and copies, from where they are staged. */
   mounts: readonly Mount[]
 }
 
-/** Decided without doing anything. */
+/** A pure function: nothing is mounted here. */
 export function stageFor({ mounts, overlays = [], copies = [], isRoot }: Given): Stage {
   const steps: string[] = []
   let count = 0
@@ -82,15 +81,16 @@ export function stageFor({ mounts, overlays = [], copies = [], isRoot }: Given):
     return name
   }
 
-  // Bubblewrap mounts a /proc in a user namespace only where a whole one can be seen. Containers and services often see one with parts covered.
+  // Bubblewrap can mount /proc in a user namespace only where a complete one is visible. In containers and services parts of it
+  // are often covered.
   if (isRoot) steps.push('proc')
   const laid = new Map<string, string>()
   for (const { at, layers, changes } of overlays) {
-    // The kernel shows these options inside: they name links of the stage and not what those lead to.
+    // The kernel shows these options inside: they name links of the stage, so that the machine's paths stay hidden.
     const options = [
       `lowerdir=${layers.map(named).join(':')}`,
       ...(changes ? [`upperdir=${named(changes.folder)}`, `workdir=${named(changes.scratch)}`] : []),
-      // Only root may use the attributes that are not for users.
+      // Only root may use trusted.* attributes.
       ...(isRoot ? [] : ['userxattr']),
     ]
     const name = newName()
@@ -101,7 +101,7 @@ export function stageFor({ mounts, overlays = [], copies = [], isRoot }: Given):
     const name = laid.get(from) ?? newName()
     if (!laid.has(from)) steps.push('bind', from, name, inner.length > 0 ? 'bind,ro' : 'bind')
     for (const { path, from: own } of inner) steps.push('inner', own, name, checkInner(path, 'a writable folder'))
-    // What is read-only around the inner folders is so already, and the sandbox leaves all of it as it is.
+    // The tree around the inner folders is read-only already; a read-only bind would make the inner folders read-only, too.
     return { from: `${STAGE}/${name}`, to, isWritable: isWritable || inner.length > 0 }
   })
   const copied = copies.map(({ from, to }): Mount => {
@@ -122,15 +122,15 @@ export function stageFor({ mounts, overlays = [], copies = [], isRoot }: Given):
 }
 
 /**
- * The command, which ends with the service, even if that has ended already. Bubblewrap does so by itself once it is there, and
- * asks for it too late for a service that dies while a sandbox is made.
+ * A command that is killed when the service ends, even if that has ended already. Bubblewrap sets this for itself, but too late
+ * where the service dies while a sandbox is made.
  */
 export function untilItEnds(command: readonly string[]): string[] {
   const check = ['/bin/sh', '-c', 'test "$PPID" = "$0" && exec "$@"', String(process.pid)]
   return [SETPRIV, '--pdeathsig', 'KILL', '--', ...check, ...command]
 }
 
-/** Makes the inner folders that are not there yet, and leaves out those that the tree has no place for. */
+/** Makes the inner folders that do not exist yet, and leaves out those that the tree has no folder for. */
 export async function fillInner(given: Given): Promise<readonly Mount[]> {
   const isMissing = (await Promise.all(given.mounts.flatMap(({ inner = [] }) => inner.map(isThere)))).includes(false)
   if (isMissing) {

@@ -1,11 +1,11 @@
-/** What of this machine every sandbox shows: programs, libraries, name resolution and certificates, and nothing else. */
+/** What of this machine every sandbox shows: programs, libraries, name resolution and certificates. */
 import { access, lstat, readlink } from 'node:fs/promises'
 import { procMasks } from '../seccomp/proc-masks.ts'
 import type { System } from './command.ts'
 
 const TOP = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
-/** Each alone: beside certificates, their folders hold the machine's private keys. */
+/** Named one by one: beside certificates, their folders hold the machine's private keys. */
 const ETC = [
   '/etc/resolv.conf',
   '/etc/hosts',

@@ -1,4 +1,4 @@
-/** Whether bubblewrap can make a sandbox here, and how. Everything is tried; the engine and the doctor ask the same. */
+/** Whether bubblewrap can make a sandbox here, and how. Each method is tried; the engine and the doctor use the same trial. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { TENANT_UIDS } from '../../base/index.ts'
@@ -13,23 +13,23 @@ import { lookAtSystem } from './system.ts'
 
 const PROBE_TIMEOUT_MS = 10_000
 
-export type Way = {
+export type SandboxMethod = {
   /** In words. */
   description: string
   isRoot: boolean
   isStaged: boolean
-  /** Everything from the stage to the program. */
+  /** The whole command, from the staging of mounts to the program. */
   command(job: Pick<Job, 'mounts' | 'overlays' | 'user'>, program: readonly string[]): string[]
 }
 
-type NoWay = { missing: string; isInstalled: boolean }
+type NoSandbox = { missing: string; isInstalled: boolean }
 
-/** The best way that works, or why there is none. `first` is for tests: which of the ways that root has is tried first. */
-export async function trySandbox(bubblewrap: string, first = 0): Promise<Way | NoWay> {
+/** The best method that works, or why there is none. `first` is for tests: which of root's identities is tried first. */
+export async function trySandbox(bubblewrap: string, first = 0): Promise<SandboxMethod | NoSandbox> {
   const probe = ['--ro-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--proc', '/proc', 'true']
-  const trouble = await problemWith([bubblewrap, ...probe])
-  if (trouble === 'ENOENT') return { missing: `there is no bubblewrap at ${bubblewrap}`, isInstalled: false }
-  if (trouble !== undefined) return { missing: `bubblewrap fails: ${trouble}`, isInstalled: true }
+  const problem = await problemWith([bubblewrap, ...probe])
+  if (problem === 'ENOENT') return { missing: `there is no bubblewrap at ${bubblewrap}`, isInstalled: false }
+  if (problem !== undefined) return { missing: `bubblewrap fails: ${problem}`, isInstalled: true }
   const isRoot = process.getuid?.() === 0
   const system = await lookAtSystem({ isFiltered: seccompProgram() !== undefined })
   const isStaged = isRoot || (await problemWith(stageFor({ mounts: [], isRoot }).around(['/bin/true']))) === undefined
@@ -65,22 +65,22 @@ function commandFor(
   return stage.around(identity.command([bubblewrap, ...args], program, user))
 }
 
-/** The first of the ways that works here, or the one that is asked for. */
-async function findIdentity(shape: Shape, index: number): Promise<Identity | NoWay> {
+/** The first identity that works here, from this index on. */
+async function findIdentity(shape: Shape, index: number): Promise<Identity | NoSandbox> {
   if (!shape.isRoot) return identityOfService(shape.isStaged)
-  // Any of them will do: the trial writes nothing.
+  // Any tenant's id will do: the trial writes nothing.
   const user = { uid: TENANT_UIDS.min, gid: TENANT_UIDS.min }
   const unfiltered = { ...shape, system: { ...shape.system, isFiltered: false } }
   const trial = ['/bin/sh', '-c', 'test "$(id -u)" = "$0"', String(user.uid)]
-  let trouble: string | undefined
+  let problem: string | undefined
   for (const identity of (await identitiesOfRoot()).slice(index)) {
-    trouble = await problemWith(commandFor(unfiltered, identity, { mounts: [], user: checkTenant(user) }, trial))
-    if (trouble === undefined) return identity
+    problem = await problemWith(commandFor(unfiltered, identity, { mounts: [], user: checkTenant(user) }, trial))
+    if (problem === undefined) return identity
   }
-  return { missing: `bubblewrap runs nothing as another user: ${trouble}`, isInstalled: true }
+  return { missing: `bubblewrap runs nothing as another user: ${problem}`, isInstalled: true }
 }
 
-/** What a command complains about, or ENOENT if there is none; nothing if it ends well. */
+/** The error of a command, or ENOENT if there is no such program; undefined if it succeeds. */
 async function problemWith([file = '', ...args]: readonly string[]): Promise<string | undefined> {
   try {
     await promisify(execFile)(file, args, { timeout: PROBE_TIMEOUT_MS, env: {} })

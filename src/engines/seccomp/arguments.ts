@@ -1,11 +1,11 @@
-/** Calls that every program makes, and that are refused for some of their arguments. */
+/** Calls that ordinary programs make, and that are refused for some of their arguments. */
 import { ALLOW, and, argument, type Instruction, ifAnyBit, ifOneOf, refuse } from './bpf.ts'
-import type { Call } from './numbers.ts'
+import type { SystemCallName } from './numbers.ts'
 
 /** `check` ends in a verdict, whichever way it goes. */
-export type Checked = { call: Call; check: readonly Instruction[] }
+export type Checked = { call: SystemCallName; check: readonly Instruction[] }
 
-/** CLONE_NEW: NS, CGROUP, UTS, IPC, USER, PID, NET. That of TIME cannot be asked for by clone. */
+/** CLONE_NEW: NS, CGROUP, UTS, IPC, USER, PID, NET. CLONE_NEWTIME cannot be given to clone. */
 const NAMESPACES = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000
 
 const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 }
@@ -14,7 +14,7 @@ const TYPE_BITS = 0xf
 const PROTOCOL = { default: 0, icmp: 1, tcp: 6, udp: 17, icmp6: 58 }
 const NETLINK_ROUTE = 0
 
-/** A protocol laid over TCP: TLS inside the kernel and others, loaded on demand. */
+/** An upper layer protocol of TCP: kernel TLS and others, loaded on demand. */
 const TCP_ULP = 31
 
 const TERMINAL = {
@@ -23,26 +23,26 @@ const TERMINAL = {
   /** The same on a console, by selecting and pasting. */
   TIOCLINUX: 0x541c,
   TIOCCONS: 0x541d,
-  /** Another line discipline: drivers for modems and the like, loaded on demand. */
+  /** Sets another line discipline: drivers for modems and the like, loaded on demand. */
   TIOCSETD: 0x5423,
 }
 
-/** Attributes of a file that its owner may change: whose quota it counts for is one of them. */
+/** Attributes of a file that its owner may change: one of them is the project whose quota it counts for. */
 const ATTRIBUTES = { FS_IOC_SETFLAGS: 0x40086602, FS_IOC32_SETFLAGS: 0x40046602, FS_IOC_FSSETXATTR: 0x401c5820 }
 
-/** Linux, also with an old version or as 32 bits, and the question which it is. Not: with addresses easy to guess. */
+/** Linux, also with an old version number or as 32 bits, and the query of the current one. Not: without ASLR. */
 const PERSONALITIES = [0x0000_0000, 0x0000_0008, 0x0002_0000, 0x0002_0008, 0xffff_ffff]
 
 const FILE_TYPE_BITS = 0xf000
 const DEVICES = [0x2000, 0x6000]
 
-/** Protocols beyond these are loaded on demand when somebody asks for them, and have had their holes. */
+/** The kernel loads other protocols on demand, and several of them had vulnerabilities. */
 const internet = [
   argument(1),
   and(TYPE_BITS),
   ...ifOneOf([TYPE.stream], protocols([PROTOCOL.default, PROTOCOL.tcp])),
   ...ifOneOf([TYPE.datagram], protocols([PROTOCOL.default, PROTOCOL.udp, PROTOCOL.icmp, PROTOCOL.icmp6])),
-  // Raw ones need a right, and an old type among the others means all packets, whatever the family.
+  // Raw sockets need a capability, and the obsolete SOCK_PACKET receives all packets, whatever the family.
   refuse('EPERM'),
 ]
 
@@ -52,7 +52,7 @@ export const CHECKED: readonly Checked[] = [
     check: [
       argument(1),
       ...ifOneOf(Object.values(TERMINAL), [refuse('EPERM')]),
-      // As on a file system that has none.
+      // As on a file system without attributes.
       ...ifOneOf(Object.values(ATTRIBUTES), [refuse('ENOTTY')]),
       ALLOW,
     ],
@@ -61,7 +61,7 @@ export const CHECKED: readonly Checked[] = [
     call: 'setsockopt',
     check: [
       argument(1),
-      // As where the module is not there: whoever asks encrypts by himself.
+      // As where the kernel module is missing: the program then encrypts by itself.
       ...ifOneOf([PROTOCOL.tcp], [argument(2), ...ifOneOf([TCP_ULP], [refuse('ENOENT')]), ALLOW]),
       ALLOW,
     ],
@@ -88,7 +88,7 @@ function protocols(allowed: readonly number[]): Instruction[] {
   return [argument(2), ...ifOneOf(allowed, [ALLOW]), refuse('EPROTONOSUPPORT')]
 }
 
-/** Pipes with a name are fine. */
+/** Named pipes are allowed. */
 function noDevice(mode: number): Instruction[] {
   return [argument(mode), and(FILE_TYPE_BITS), ...ifOneOf(DEVICES, [refuse('EPERM')]), ALLOW]
 }

@@ -1,6 +1,6 @@
 /**
- * The machine that a filter runs on: one register, jumps forward only, and the call as something to load from. Only
- * instructions that the kernel can follow without running them, so that it remembers the verdict on most calls.
+ * Classic BPF, the virtual machine of seccomp filters: one register, forward jumps only, and loads from the call's data. Only
+ * instructions that the kernel can emulate in advance are used, so that it caches the verdict on most calls.
  */
 
 export type Instruction = { code: number; ifTrue: number; ifFalse: number; value: number }
@@ -10,14 +10,14 @@ export const CALL_NUMBER = 0
 export const CALL_ARCHITECTURE = 4
 
 /**
- * The lower half of an argument. Everything that is checked is a number of 32 bits for the kernel, which does not look
- * at the upper half: a filter that compares that as well can be passed.
+ * The lower half of an argument. Everything that is checked is a number of 32 bits for the kernel, which ignores the upper
+ * half: a filter that compares that as well can be bypassed.
  */
 export const argument = (index: number): Instruction => load(16 + 8 * index)
 
 export const CODES = { load: 0x20, and: 0x54, ifEqual: 0x15, ifMore: 0x25, ifAnyBit: 0x45, verdict: 0x06 } as const
 
-/** What a refused call answers: the numbers of errno, the same on both architectures. */
+/** What a refused call returns: the numbers of errno, the same on both architectures. */
 export const ERRNO = {
   EPERM: 1,
   ENOENT: 2,

@@ -1,7 +1,7 @@
 /**
- * Which system calls of the kernel a tenant's program may make: a filter program for `bwrap --seccomp`, decided without
- * doing anything. It lists what is refused and not what is allowed: a call that an app needs and nobody thought of
- * would be a fault that its owner could never find. See docs/decisions/0013-system-calls.md.
+ * Which system calls a tenant's program may make: a seccomp filter for `bwrap --seccomp`, as a pure function. It lists what is
+ * refused and not what is allowed: if a call that an app needs were missing from a list of allowed ones, the app's owner could
+ * never find out why it fails. See docs/decisions/0013-system-calls.md.
  */
 import { CHECKED } from './arguments.ts'
 import {
@@ -17,31 +17,32 @@ import {
   refuse,
   unless,
 } from './bpf.ts'
-import { type Architecture, type Call, IDENTITIES, NEWEST, NUMBERS } from './numbers.ts'
+import { type Architecture, IDENTITIES, NEWEST, NUMBERS, type SystemCallName } from './numbers.ts'
 import { REFUSED } from './refused.ts'
 
-/** The program for an architecture by Node's name; nothing where there is no table of its calls. */
+/** The program for an architecture by Node's name; undefined where there is no table of its calls. */
 export function seccompProgram(arch: string = process.arch): Buffer | undefined {
   return arch === 'x64' || arch === 'arm64' ? assemble(instructionsFor(arch)) : undefined
 }
 
 function instructionsFor(arch: Architecture): Instruction[] {
-  const isAnyOf = (calls: readonly Call[], then: readonly Instruction[]) => ifOneOf(numbersOf(calls, arch), then)
+  const isAnyOf = (calls: readonly SystemCallName[], then: readonly Instruction[]) =>
+    ifOneOf(numbersOf(calls, arch), then)
   return [
-    // The calls of a processor's 32-bit ancestor have other numbers: every check below would mean another call.
+    // 32-bit calls of the same processor have other numbers: every check below would be about another call.
     load(CALL_ARCHITECTURE),
     ...unless(IDENTITIES[arch], [KILL]),
     load(CALL_NUMBER),
-    // A call that is younger than the table answers as on the kernel before it. So do those of x32, whose numbers are
-    // the usual ones and a high bit.
+    // A call that is newer than the table fails as on an older kernel. So do those of x32, whose numbers are the usual ones
+    // with a high bit set.
     ...ifMore(NEWEST, [refuse('ENOSYS')]),
-    // First, because the kernel remembers the verdict on all other calls and runs the program for these alone.
+    // First, because the kernel caches the verdict on all other calls and runs the program for these alone.
     ...CHECKED.flatMap(({ call, check }) => isAnyOf([call], check)),
     ...REFUSED.flatMap(({ calls, answer }) => isAnyOf(calls, [refuse(answer)])),
     ALLOW,
   ]
 }
 
-/** Some calls are older than the newer architecture, and not there. */
-const numbersOf = (calls: readonly Call[], arch: Architecture): number[] =>
+/** Some old calls do not exist on the newer architecture. */
+const numbersOf = (calls: readonly SystemCallName[], arch: Architecture): number[] =>
   calls.map((call) => NUMBERS[call][arch === 'x64' ? 0 : 1]).filter((number) => number !== null)

@@ -9,7 +9,7 @@ export const IDENTITIES: Record<Architecture, number> = { x64: 0xc000003e, arm64
 /** The last call of this table's kernel, 6.18. */
 export const NEWEST = 469
 
-/** On x64 and on arm64. Calls that were old when arm64 came were not given to it. */
+/** On x64 and on arm64. Calls that were obsolete when arm64 was added do not exist on it. */
 export const NUMBERS = {
   _sysctl: [156, null],
   acct: [163, 89],
@@ -90,4 +90,4 @@ export const NUMBERS = {
   vmsplice: [278, 75],
 } as const satisfies Record<string, readonly [number, number | null]>
 
-export type Call = keyof typeof NUMBERS
+export type SystemCallName = keyof typeof NUMBERS

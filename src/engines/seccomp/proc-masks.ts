@@ -1,17 +1,17 @@
 /**
- * /proc shows more than a program's own processes: facts about the machine that everybody may read and no app asks for.
- * Those that this machine has are covered: bubblewrap fails on a place that does not exist. What only root may read is
- * left as it is, and nothing can be written.
+ * /proc shows more than a program's own processes: facts about the machine that every user may read and no app needs. They are
+ * masked where this machine has them: bubblewrap fails on a path that does not exist. What only root may read is left as it is,
+ * and nothing can be written.
  */
 import { lstat } from 'node:fs/promises'
 
 const COVERED = [
-  // The start options of the machine, and how its kernel was made: what an attack would like to know.
+  // The boot options of the machine, and how its kernel was built: useful to an attacker.
   '/proc/cmdline',
   '/proc/config.gz',
   '/proc/kallsyms',
   '/proc/modules',
-  // Keys of users, and how often each device spoke: enough to follow somebody's typing.
+  // Keys of users, and the interrupt count of each device, which reveals when a person types.
   '/proc/key-users',
   '/proc/keys',
   '/proc/interrupts',
@@ -23,7 +23,7 @@ const COVERED = [
   '/proc/scsi',
 ]
 
-/** Arguments for bubblewrap, to stand anywhere after `--proc /proc`. */
+/** Arguments for bubblewrap, to be put anywhere after `--proc /proc`. */
 export async function procMasks(): Promise<string[]> {
   const masks: string[] = []
   for (const path of COVERED) {

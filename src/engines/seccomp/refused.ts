@@ -1,18 +1,18 @@
 /**
- * Calls that no build and no web app makes, in groups with the reason of each. EPERM where the kernel itself would say
- * so to somebody without rights; ENOSYS where programs try a call and go another way if it is not there.
+ * Calls that no build and no web app makes, in groups with the reason of each. EPERM where the kernel itself would give it to
+ * an unprivileged caller; ENOSYS where programs try a call and fall back to another one.
  */
 import type { Errno } from './bpf.ts'
-import type { Call } from './numbers.ts'
+import type { SystemCallName } from './numbers.ts'
 
-export type Refused = { calls: readonly Call[]; answer: Errno }
+export type Refused = { calls: readonly SystemCallName[]; answer: Errno }
 
 export const REFUSED: readonly Refused[] = [
-  // Another namespace: inside of one of its own, a program is root and meets every call that is meant for root.
+  // New namespaces: inside of a user namespace of its own, a program is root and reaches kernel code that is meant for root.
   { calls: ['unshare', 'setns'], answer: 'EPERM' },
-  // It makes namespaces too, and its flags lie behind a pointer, where no filter looks. Every libc goes back to clone.
+  // It makes namespaces too, and its flags are behind a pointer, which no filter can read. Every libc falls back to clone.
   { calls: ['clone3'], answer: 'ENOSYS' },
-  // Another view of the files. The newer family does in steps what mount does at once.
+  // Mounts. The newer family of calls does in steps what mount does at once.
   {
     calls: [
       ...(['mount', 'umount2', 'pivot_root', 'chroot'] as const),
@@ -21,10 +21,10 @@ export const REFUSED: readonly Refused[] = [
     ],
     answer: 'EPERM',
   },
-  // A file by its number and not by its path, which leads around every mount. Asking for the number falls back to stat.
+  // Opening a file by its handle and not by its path bypasses every mount. Programs that ask for a handle fall back to stat.
   { calls: ['open_by_handle_at'], answer: 'EPERM' },
   { calls: ['name_to_handle_at'], answer: 'ENOSYS' },
-  // Into another process: its memory, its descriptors. Debuggers have no place in a build.
+  // Access to another process: its memory, its descriptors. No build needs a debugger.
   {
     calls: ['ptrace', 'process_vm_readv', 'process_vm_writev', 'process_madvise', 'pidfd_getfd', 'kcmp'],
     answer: 'EPERM',
@@ -39,20 +39,20 @@ export const REFUSED: readonly Refused[] = [
     ],
     answer: 'EPERM',
   },
-  // Engines inside the kernel that run what a program hands them, and where most ways out of a container were found.
+  // Kernel subsystems that run what a program gives them, in which most container escapes were found.
   { calls: ['bpf', 'perf_event_open', 'userfaultfd', 'fanotify_init'], answer: 'EPERM' },
-  // It makes other calls without making them: no filter sees those. Node, Bun and the others go back to epoll.
+  // It performs other calls without a system call, so that no filter sees them. Node, Bun and the others fall back to epoll.
   { calls: ['io_uring_setup', 'io_uring_enter', 'io_uring_register'], answer: 'ENOSYS' },
   // Keys are kept per user id and not per namespace.
   { calls: ['add_key', 'request_key', 'keyctl'], answer: 'EPERM' },
-  // Where memory lies on a machine with several nodes, for this process and for others.
+  // NUMA placement of memory, of this process and of others.
   { calls: ['mbind', 'set_mempolicy', 'set_mempolicy_home_node', 'move_pages', 'migrate_pages'], answer: 'EPERM' },
-  // Memory that the kernel itself cannot look into or swap out, and pages lent to a pipe: rare, and delicate inside.
+  // Memory that the kernel itself cannot read or swap out, and pages lent to a pipe: rarely used, and delicate kernel code.
   { calls: ['memfd_secret', 'vmsplice'], answer: 'ENOSYS' },
-  // Attributes of files by a path: the same that `ioctl` is kept from.
+  // Attributes of files by a path: the same that are refused for `ioctl`.
   { calls: ['file_setattr'], answer: 'ENOSYS' },
-  // Segments of memory as 16-bit programs have them.
+  // Memory segments for 16-bit programs.
   { calls: ['modify_ldt'], answer: 'ENOSYS' },
-  // Calls of the past: the kernel has some no more, and nobody looks after the others.
+  // Obsolete calls: some are removed from the kernel, and the others are unmaintained.
   { calls: ['_sysctl', 'lookup_dcookie', 'nfsservctl', 'sysfs', 'uselib', 'ustat'], answer: 'ENOSYS' },
 ]

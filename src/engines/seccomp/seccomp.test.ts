@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { CHECKED } from './arguments.ts'
 import { seccompProgram } from './index.ts'
-import { type Architecture, type Call, IDENTITIES, NEWEST, NUMBERS } from './numbers.ts'
+import { type Architecture, IDENTITIES, NEWEST, NUMBERS, type SystemCallName } from './numbers.ts'
 import { REFUSED } from './refused.ts'
 import { disassemble, run } from './simulate.ts'
 
@@ -22,13 +22,13 @@ function made(arch: Architecture): Buffer {
   return program
 }
 
-const numberOf = (call: Call, arch: Architecture): number | null => NUMBERS[call][arch === 'x64' ? 0 : 1]
+const numberOf = (call: SystemCallName, arch: Architecture): number | null => NUMBERS[call][arch === 'x64' ? 0 : 1]
 
 const runNumber = (arch: Architecture, nr: number, args: readonly (number | bigint)[] = []) =>
   run(programs[arch], { arch: IDENTITIES[arch], nr, args })
 
 /** The verdict of both architectures, which has to be the same. */
-function verdict(call: Call, ...args: (number | bigint)[]): string {
+function verdict(call: SystemCallName, ...args: (number | bigint)[]): string {
   const verdicts = ARCHITECTURES.flatMap((arch) => {
     const nr = numberOf(call, arch)
     return nr === null ? [] : [runNumber(arch, nr, args)]
@@ -37,7 +37,7 @@ function verdict(call: Call, ...args: (number | bigint)[]): string {
   return verdicts[0] ?? ''
 }
 
-/** Arguments that say nothing, everything, and something odd. */
+/** All bits clear, all bits set, and an odd pattern. */
 const ODD = [
   [0, 0, 0, 0, 0, 0],
   [1, 1, 1, 1, 1, 1],
@@ -65,7 +65,7 @@ for (const arch of ARCHITECTURES) {
   })
 
   test(`every call of ${arch} that is on no list is allowed, whatever its arguments`, () => {
-    const listed = new Set(Object.keys(NUMBERS).map((call) => numberOf(call as Call, arch)))
+    const listed = new Set(Object.keys(NUMBERS).map((call) => numberOf(call as SystemCallName, arch)))
     for (let nr = 0; nr <= NEWEST; nr++) {
       if (!listed.has(nr)) for (const args of ODD) assert.equal(runNumber(arch, nr, args), 'allow', `call ${nr}`)
     }
@@ -106,7 +106,7 @@ test('a program of another architecture is killed', () => {
   assert.equal(run(programs.arm64, { arch: IDENTITIES.x64, nr: 1 }), 'kill')
 })
 
-test('no call of x32 is there', () => {
+test('no call of x32 exists', () => {
   for (let nr = 0; nr <= 600; nr++) assert.equal(runNumber('x64', nr | X32_BIT), 'ENOSYS')
 })
 
@@ -115,7 +115,7 @@ const HEADERS: Record<Architecture, readonly string[]> = {
   arm64: ['/usr/include/aarch64-linux-gnu/asm/unistd_64.h', '/usr/include/asm-generic/unistd.h'],
 }
 
-/** Written down once more by hand, as [x64, arm64]: what Node, Go, Rust and shells cannot do without. */
+/** A second list, written by hand as [x64, arm64]: what Node, Go, Rust and shells need. */
 const EVERYDAY: Record<string, [number, number]> = {
   read: [0, 63],
   write: [1, 64],
@@ -188,7 +188,7 @@ const KERNELS = new Map(
 for (const arch of ARCHITECTURES) {
   test(`the numbers of ${arch} are those of the kernel's own table`, () => {
     for (const call of Object.keys(NUMBERS)) {
-      assert.equal(KERNELS.get(call)?.[arch] ?? '-', numberOf(call as Call, arch)?.toString() ?? '-', call)
+      assert.equal(KERNELS.get(call)?.[arch] ?? '-', numberOf(call as SystemCallName, arch)?.toString() ?? '-', call)
     }
     for (const [call, [x64, arm64]] of Object.entries(EVERYDAY)) {
       assert.equal(KERNELS.get(call)?.[arch], String({ x64, arm64 }[arch]), call)
@@ -248,7 +248,7 @@ for (const { what, args, verdict: expected } of SOCKETS) {
   test(`a socket for ${what}: ${expected}`, () => assert.equal(verdict('socket', ...args), expected))
 }
 
-test('a socket of any other family is not there', () => {
+test('a socket of any other family is refused', () => {
   for (let family = 0; family < 100; family++) {
     if (![1, 2, 10, 16].includes(family)) assert.equal(verdict('socket', family, STREAM, 0), 'EAFNOSUPPORT')
   }

@@ -1,6 +1,6 @@
 /**
- * A filter program, run and read without a kernel: what tests of both architectures look at. It knows the format by
- * itself and takes nothing from what made the program but the names of errors.
+ * Runs and disassembles a filter program without a kernel, for the tests of both architectures. It implements the format
+ * independently, and shares only the names of errors with the code that makes the program.
  */
 import { ERRNO } from './bpf.ts'
 

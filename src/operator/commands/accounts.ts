@@ -7,11 +7,11 @@ export const accountsCreate: Command = {
   positionals: ['NAME'],
   summary: 'Make an account',
   options: JSON_OPTION,
-  async run({ positionals: [name = ''], options, ground, print }) {
+  async run({ positionals: [name = ''], options, services, print }) {
     if (!new RegExp(String(names.accountName.pattern)).test(name)) {
       throw new UsageError(`an account's name is ${names.accountName.description}`)
     }
-    await (await ground()).accounts.create(name)
+    await (await services()).accounts.create(name)
     print(options.json ? JSON.stringify({ account: name }) : `Made the account ${name}.`)
     return 0
   },
@@ -22,8 +22,8 @@ export const accountsList: Command = {
   positionals: [],
   summary: 'List the accounts',
   options: JSON_OPTION,
-  async run({ options, ground, print }) {
-    const accounts = await (await ground()).accounts.list()
+  async run({ options, services, print }) {
+    const accounts = await (await services()).accounts.list()
     const rows = accounts.map(({ name, create_time }) => ({
       account: printableLine(name),
       created: toRfc3339(create_time),

@@ -1,4 +1,4 @@
-/** Backups: the data folder as one file, while the service runs, and back. What they do is loaded when they are typed. */
+/** The commands `backup` and `restore`. Their code is loaded when they are run. */
 import { JSON_OPTION } from '../../contract/index.ts'
 import type { Command } from '../command.ts'
 
@@ -9,7 +9,7 @@ export const backup: Command = {
   options: {
     'with-key': {
       type: 'boolean',
-      describe: 'Put the master key into it: whoever has the file can then read all secrets.',
+      describe: 'Put the master key into it: anyone with the file can then read all secrets.',
     },
     force: { type: 'boolean', describe: 'Replace FILE if it exists.' },
     ...JSON_OPTION,

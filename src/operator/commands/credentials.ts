@@ -12,10 +12,10 @@ export const credentialsCreate: Command = {
     shell: { type: 'boolean', describe: 'Print lines for a shell to evaluate.' },
     ...JSON_OPTION,
   },
-  async run({ options, ground, print }) {
+  async run({ options, services, print }) {
     const accountName = requiredOption(options, 'account')
     const role = roleOption(options)
-    const { accounts, credentials } = await ground()
+    const { accounts, credentials } = await services()
     const account = await accounts.byName(accountName)
     const { credential, password } = await credentials.issue(account.id, { role, displayName: 'made by the operator' })
     if (options.json) print(JSON.stringify({ userId: credential.id, password: password.reveal() }))

@@ -16,10 +16,10 @@ export const usersCreate: Command = {
     role: ROLE_OPTION,
     ...JSON_OPTION,
   },
-  async run({ positionals: [email = ''], options, ground, print }) {
+  async run({ positionals: [email = ''], options, services, print }) {
     if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254) throw new UsageError('EMAIL must be an e-mail address')
     const account = requiredOption(options, 'account')
-    const { password } = await (await ground()).users.create(email, account, roleOption(options))
+    const { password } = await (await services()).users.create(email, account, roleOption(options))
     if (options.json) print(JSON.stringify({ email, password: password?.reveal() ?? null }))
     else if (password) print(`Made the user ${email}. Password, shown this once: ${password.reveal()}`)
     else print(`${email} now belongs to ${account} too, with the password they have.`)
@@ -32,8 +32,8 @@ export const usersResetPassword: Command = {
   positionals: ['EMAIL'],
   summary: 'Give a user a new password and end their sessions',
   options: JSON_OPTION,
-  async run({ positionals: [email = ''], options, ground, print }) {
-    const { password } = await (await ground()).users.resetPassword(email)
+  async run({ positionals: [email = ''], options, services, print }) {
+    const { password } = await (await services()).users.resetPassword(email)
     if (options.json) print(JSON.stringify({ email, password: password.reveal() }))
     else print(`New password of ${email}, shown this once: ${password.reveal()}`)
     return 0

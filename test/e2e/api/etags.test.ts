@@ -236,6 +236,6 @@ test('of commands that set the same variable at the same moment, those that came
   assert.ok(ran.some(({ status }, index) => status === 'fulfilled' && values[index] === value))
   for (const error of late) {
     assert.equal(error.reason, 'ETAG_MISMATCH')
-    assert.equal(error.message, 'Somebody else changed SAME at the same moment. Nothing of yours was changed.')
+    assert.equal(error.message, 'Another request changed SAME at the same moment. Nothing of yours was changed.')
   }
 })

@@ -132,8 +132,8 @@ function foldersNamed(name: string, folder: string, depth: number): string[] {
 
 /** The interfaces of this service's views. */
 export function linksOf({ dataDir }: TestService): string[] {
-  const { views } = interfacesOf(idOf(realpathSync(dataDir)))
-  return namesIn('/sys/class/net').filter((name) => name.startsWith(views))
+  const { namespaces } = interfacesOf(idOf(realpathSync(dataDir)))
+  return namesIn('/sys/class/net').filter((name) => name.startsWith(namespaces))
 }
 
 /** Processes of a user, but those of another service on this machine, which may have the same users. */

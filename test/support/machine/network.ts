@@ -8,12 +8,12 @@ import { accessSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { makeNamespace, run, runIp } from '../../../src/engines/network/commands.ts'
+import { createNetns, run, runIp } from '../../../src/engines/network/commands.ts'
 import { addressesIn, readQuestion } from '../../../src/engines/network/dns/message.ts'
 import { type NetworkOptions, type Networks, openNetworks } from '../../../src/engines/network/index.ts'
 import { deleteLink } from '../../../src/engines/network/links.ts'
+import type { NetworkNamespace } from '../../../src/engines/network/namespace.ts'
 import { DEFAULT_NETWORK_SETTINGS } from '../../../src/engines/network/settings.ts'
-import type { NetworkView } from '../../../src/engines/network/view.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { testSandbox } from './engine.ts'
 
@@ -51,14 +51,14 @@ export async function open(
 }
 
 /** Runs a script of Node as a tenant's job, in its sandbox and in a view; resolves with what it printed. */
-export async function runJob(view: NetworkView, script: string, values: unknown = {}): Promise<string> {
+export async function runJob(view: NetworkNamespace, script: string, values: unknown = {}): Promise<string> {
   const { text, exited } = await startJob(view, script, values)
   const { code } = await exited
   assert.equal(code, 0, text())
   return text()
 }
 
-export async function startJob(view: NetworkView, script: string, values: unknown = {}) {
+export async function startJob(view: NetworkNamespace, script: string, values: unknown = {}) {
   const job = {
     argv: ['/headland/node', '-e', `const values = ${JSON.stringify(values)}\n${script}`],
     cwd: '/tmp',
@@ -81,7 +81,7 @@ export async function startJob(view: NetworkView, script: string, values: unknow
 let engine: ReturnType<typeof testSandbox> | undefined
 
 /** How each place answers a job that calls it: `reached`, `late`, or the code of the error. */
-export async function callFrom(view: NetworkView, places: Record<string, Place>): Promise<Record<string, string>> {
+export async function callFrom(view: NetworkNamespace, places: Record<string, Place>): Promise<Record<string, string>> {
   return JSON.parse(await runJob(view, CALL, places))
 }
 
@@ -111,7 +111,7 @@ export async function startNeighbour(scope: Scope) {
     `${net}.${first + 2}`,
     `172.31.${number >> 8}.${number & 255}`,
   ]
-  const namespace = await makeNamespace([
+  const namespace = await createNetns([
     `link add name eth0 type veth peer name ${link} netns ${process.pid}`,
     'link set dev lo up',
     'link set dev eth0 up',

@@ -1,4 +1,4 @@
-/** One question to one resolver. Rejects when no answer has come in time. */
+/** One DNS query to one resolver. Rejects when no answer has come in time. */
 import { createSocket } from 'node:dgram'
 import { connect, isIPv6 } from 'node:net'
 import { answers, type Question } from './message.ts'
@@ -6,7 +6,7 @@ import type { Resolver } from './resolvers.ts'
 
 export type Ask = (resolver: Resolver, query: Buffer, question: Question, waitMs: number) => Promise<Buffer>
 
-/** From a port of its own each time, which is half of what a forger would have to guess. */
+/** From a random port each time: an attacker who forges an answer has to guess it along with the query id. */
 export const askByUdp: Ask = ({ address, port }, query, question, waitMs) =>
   new Promise<Buffer>((resolve, reject) => {
     const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
@@ -21,7 +21,7 @@ export const askByUdp: Ask = ({ address, port }, query, question, waitMs) =>
     socket.on('message', (reply) => {
       if (answers(reply, query, question)) settle(() => resolve(reply))
     })
-    // Connected, so that the kernel lets nobody else answer, and says at once when nobody is there.
+    // Connected, so that the kernel drops packets from other senders, and reports at once when no server listens there.
     socket.connect(port, address, () => socket.send(query))
   })
 
@@ -38,7 +38,7 @@ export const askByTcp: Ask = async ({ address, port }, query, question, waitMs) 
   }
 }
 
-/** Over TCP each message comes with its length before it. */
+/** Over TCP each message is prefixed with its length. */
 export async function* messagesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {

@@ -47,7 +47,7 @@ test('a question is passed on, and name and addresses are written down', async (
   assert.deepEqual([names.asked(), names.of('192.0.2.7')], [['cms.test'], 'cms.test'])
 })
 
-test('a resolver that nobody answers at is passed over', async (t) => {
+test('a resolver that does not answer is skipped', async (t) => {
   const resolver = await startResolver(t, 7)
   const third = await startResolver(t, 8)
   const dead = createSocket('udp4')
@@ -60,12 +60,12 @@ test('a resolver that nobody answers at is passed over', async (t) => {
   assert.deepEqual(third.asked, [])
 })
 
-test('without a resolver that answers, the client is told so', async (t) => {
+test('without a resolver that answers, the client gets a failure', async (t) => {
   const { client } = await start(t, [])
   await assert.rejects(client.resolve4('cms.test'), { code: 'ESERVFAIL' })
 })
 
-test('nobody is told an address of IPv6, and no resolver is asked for one', async (t) => {
+test('queries for IPv6 addresses are answered without one, and no resolver is asked', async (t) => {
   const resolver = await startResolver(t, 7)
   const { client } = await start(t, [resolver])
   await assert.rejects(client.resolve6('cms.test'), { code: 'ENODATA' })
@@ -80,7 +80,7 @@ test('a name that cannot be written down is refused', async (t) => {
   await assert.rejects(client.resolve4('one-more.test'), { code: 'EREFUSED' })
 })
 
-test('strangers are not answered, by TCP neither', async (t) => {
+test('unknown clients get no answer, neither by UDP nor by TCP', async (t) => {
   const resolver = await startResolver(t, 7)
   const { forwarder, client } = await start(t, [resolver])
   forwarder.dismiss('127.0.0.1')
@@ -90,7 +90,7 @@ test('strangers are not answered, by TCP neither', async (t) => {
   assert.deepEqual(resolver.asked, [])
 })
 
-test('noise does not end it', async (t) => {
+test('malformed messages do not stop it', async (t) => {
   const resolver = await startResolver(t, 7)
   const { forwarder, client } = await start(t, [resolver])
   const noise = createSocket('udp4')

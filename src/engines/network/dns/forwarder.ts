@@ -1,8 +1,8 @@
 /**
- * Answers the jobs' questions for names by asking the machine's own resolvers, wherever those are: on loopback, or in a
- * network that jobs do not reach. It is the one thing of this machine that every job can talk to; apps can call the service, too.
+ * A DNS forwarder for jobs: it asks the machine's own resolvers, wherever those are: on loopback, or in a network that jobs do
+ * not reach. It is the only server of this machine that every job can reach; apps can call the service, too.
  *
- * Jobs have no IPv6, so nobody is told an address of that kind.
+ * Jobs have no IPv6, so AAAA queries are answered without an address.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -13,17 +13,17 @@ import { type Ask, askByTcp, askByUdp, messagesOf, withLength } from './ask.ts'
 import { addressesIn, CODE, emptyReply, HEADER, readQuestion, TYPE } from './message.ts'
 import type { Resolver } from './resolvers.ts'
 
-/** One view. `names` is where they are written down, if they are. */
+/** One namespace. `names` records the queried names, where contacts are recorded. */
 type Client = { names: Names | undefined; underWay: number; sockets: Set<Socket> }
 
-/** Of each view, and of each try. The rules limit how often one may ask at all. */
+/** Of each namespace; `answerMs` of each try. The firewall rules limit the rate of queries. */
 const LIMITS = { underWay: 256, sockets: 16, answerMs: 2000, idleMs: 10_000 }
 
 type Parts = { address: string; resolvers(): Promise<readonly Resolver[]> }
 
 export async function openForwarder({ address, resolvers }: Parts) {
   const clients = new Map<string, Client>()
-  /** The one that answered last is asked first. */
+  /** The resolver that answered last is asked first. */
   let preferred = ''
 
   async function resolve({ names }: Client, query: Buffer, ask: Ask): Promise<Buffer> {
@@ -38,7 +38,7 @@ export async function openForwarder({ address, resolvers }: Parts) {
       if (!reply) continue
       preferred = resolver.address
       const addresses = addressesIn(reply)
-      // A question for something else tells nothing about addresses unless it is answered with some.
+      // A query for another record type says nothing about addresses, unless its answer contains some.
       if (type === TYPE.a || addresses.length > 0) names?.answer(name, addresses)
       return reply
     }
@@ -46,7 +46,7 @@ export async function openForwarder({ address, resolvers }: Parts) {
     return emptyReply(query, end, CODE.failure)
   }
 
-  /** Nothing for strangers, for noise, and for a client that has enough under way. */
+  /** Undefined for unknown senders, for what is no DNS message, and for a client with too many queries under way. */
   async function reply(from: string, query: Buffer, ask: Ask): Promise<Buffer | undefined> {
     const client = clients.get(from)
     if (!client || client.underWay >= LIMITS.underWay || query.length < HEADER) return undefined
@@ -68,7 +68,7 @@ export async function openForwarder({ address, resolvers }: Parts) {
   const tcp = createServer(async (socket) => {
     const from = socket.remoteAddress ?? ''
     const sockets = clients.get(from)?.sockets
-    // Whoever hangs up in the middle does not want to be told.
+    // A client may close the connection at any time.
     socket.on('error', () => undefined)
     if (!sockets || sockets.size >= LIMITS.sockets) return socket.destroy()
     sockets.add(socket)
@@ -90,17 +90,17 @@ export async function openForwarder({ address, resolvers }: Parts) {
     clients.delete(from)
   }
 
-  // Whichever ports are free: rules lead the well-known one there, and somebody else may have that on all addresses.
+  // Any free ports: the firewall redirects port 53 to them, since another DNS server may use that on all addresses.
   tcp.listen({ host: address, port: 0 })
   await once(tcp, 'listening')
   udp.bind({ address, port: 0, exclusive: true })
   await once(udp, 'listening')
-  // A question that could not be received is asked again.
+  // A client repeats a query that was lost.
   udp.on('error', () => undefined)
 
   return {
     ports: { tcp: (tcp.address() as AddressInfo).port, udp: udp.address().port },
-    /** Nobody else is answered. */
+    /** Only admitted addresses get answers. */
     admit(from: string, names: Names | undefined) {
       clients.set(from, { names, underWay: 0, sockets: new Set() })
     },

@@ -51,7 +51,7 @@ test('a reply of our own repeats the question and nothing else', () => {
   assert.equal(reply.readUInt16BE(2), 0x8185)
 })
 
-test('noise is no question and holds no address, wherever it is cut', () => {
+test('malformed messages have no question and no address, wherever they are cut', () => {
   const whole = answerTo(queryFor('cms.test'))
   for (let end = 0; end < whole.length; end++) {
     assert.ok(addressesIn(whole.subarray(0, end)).length <= 2)

@@ -1,4 +1,4 @@
-/** As much of the DNS's format as a forwarder needs. What it is given may be anything, so every step is checked. */
+/** As much of the DNS message format as a forwarder needs. Messages come from tenants, so every step is checked. */
 import { formatAddress } from '../addresses.ts'
 
 export type Question = { name: string; type: number; end: number }
@@ -6,10 +6,10 @@ export type Question = { name: string; type: number; end: number }
 export const TYPE = { a: 1, aaaa: 28 } as const
 export const CODE = { none: 0, malformed: 1, failure: 2, refused: 5 } as const
 
-/** How long the part before the question is. */
+/** The length of the header. */
 export const HEADER = 12
 
-/** The one question of a query; nothing if it is no query that anybody would ask. */
+/** The one question of a query; undefined if the message is no query with exactly one. */
 export function readQuestion(message: Buffer): Question | undefined {
   if (message.length < HEADER || isReply(message) || message.readUInt16BE(4) !== 1) return undefined
   const labels: string[] = []
@@ -38,7 +38,7 @@ export function answers(reply: Buffer, query: Buffer, { end }: Question): boolea
   )
 }
 
-/** More than any host has that one person runs; a message has room for thousands. */
+/** More than any real host has; a message has space for thousands. */
 const MAX_ADDRESSES = 64
 
 /** The first IPv4 addresses of an answer. */
@@ -60,7 +60,7 @@ export function addressesIn(reply: Buffer): string[] {
   return found
 }
 
-/** A reply of our own without an answer. */
+/** A reply without records. */
 export function emptyReply(query: Buffer, end: number, code: number): Buffer {
   const reply = Buffer.from(query.subarray(0, end))
   // It is a reply; whether recursion was wanted is repeated, and it is available.
@@ -74,7 +74,7 @@ const isReply = (message: Buffer): boolean => ((message[2] ?? 0) & 0x80) !== 0
 
 const countAt = (message: Buffer, at: number): number => (message.length < HEADER ? 0 : message.readUInt16BE(at))
 
-/** Where a name ends that is not read. A pointer is its end. */
+/** The position after a name, which is not read. A compression pointer ends it. */
 function afterName(message: Buffer, from: number): number | undefined {
   let at = from
   for (;;) {
@@ -87,7 +87,7 @@ function afterName(message: Buffer, from: number): number | undefined {
   }
 }
 
-/** Names are read by people and kept in a database: what is not plain is written as its number, as the DNS itself does. */
+/** Names are shown to people and stored: other characters are escaped as `\DDD`, as in zone files (RFC 1035, 5.1). */
 const labelOf = (bytes: Buffer): string =>
   [...bytes]
     .map((byte) =>

@@ -9,7 +9,7 @@ const DNS_PORT = 53
 const MAX_RESOLVERS = 3
 const FRESH_MS = 5000
 
-/** Read again when it is no longer fresh: a machine moves to another network, or a VPN comes up. */
+/** Read again when it is older than FRESH_MS: the machine may move to another network, or a VPN may come up. */
 export function watchResolvers(file: string): () => Promise<readonly Resolver[]> {
   let known: { resolvers: Promise<readonly Resolver[]>; readTime: number } | undefined
   return () => {
@@ -21,7 +21,7 @@ export function watchResolvers(file: string): () => Promise<readonly Resolver[]>
   }
 }
 
-/** What jobs see instead: the same, but for who is asked. */
+/** The file that jobs see instead: the same with the gateway as the only resolver. */
 export async function resolverFileFor(gateway: string, file: string): Promise<string> {
   const kept = (await readIfThere(file)).split('\n').filter((line) => /^(search|domain|options)\s/.test(line))
   return [`nameserver ${gateway}`, ...kept, ''].join('\n')
@@ -30,7 +30,7 @@ export async function resolverFileFor(gateway: string, file: string): Promise<st
 export function resolversIn(text: string): Resolver[] {
   const found = text.split('\n').flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
   const addresses = found.filter((address) => isIP(address) !== 0).slice(0, MAX_RESOLVERS)
-  // A machine that names none is its own, says the C library.
+  // Without a name server in the file, the C library uses the machine itself.
   return (addresses.length > 0 ? addresses : ['127.0.0.1']).map((address) => ({ address, port: DNS_PORT }))
 }
 

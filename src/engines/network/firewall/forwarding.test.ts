@@ -18,7 +18,7 @@ test('what was switched on stays guarded, and an interface that is gone does not
   assert.deepEqual(decided, { isRouter: false, guarded: ['eth0'], switchOn: [] })
 })
 
-test('when somebody makes the machine a router, nothing is guarded any more', () => {
+test('when the machine becomes a router, nothing is guarded any more', () => {
   const decided = decideForwarding(machine(true, { eth0: true }), { isRouter: false, guarded: ['eth0'] })
   assert.deepEqual(decided, { isRouter: true, guarded: [], switchOn: [] })
 })

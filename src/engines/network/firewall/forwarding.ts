@@ -1,7 +1,7 @@
 /**
- * Forwarding is what lets packets pass from a view to the world and back. The kernel has it per interface, and it is
- * switched on for those that lead out and for no other. A machine that was no router does not become one by that: what
- * comes in by such an interface goes to views or nowhere, until somebody makes the machine a router.
+ * IP forwarding lets packets pass from a job's namespace to the internet and back. The kernel has it per interface, and it is
+ * switched on only for those that lead out. A machine that was no router does not become one by that: the rules drop what
+ * comes in by such a guarded interface and is not for a job, until the operator or another program makes the machine a router.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
@@ -9,15 +9,15 @@ import { NetworkError } from '../commands.ts'
 import { LINK_PREFIX } from '../names.ts'
 
 export type Forwarding = {
-  /** The machine forwards for everybody: its operator or another program wants it so. */
+  /** The machine forwards all traffic (`ip_forward`), as its operator or another program has set. */
   isRouter: boolean
-  /** Interfaces that forward only because of us. */
+  /** Interfaces that forward only because the service switched it on. */
   guarded: readonly string[]
 }
 
 export type Machine = { isRouter: boolean; isOn: ReadonlyMap<string, boolean> }
 
-/** What has to be switched on, and what is to be guarded from then on. */
+/** Where forwarding has to be switched on, and which interfaces are guarded from then on. */
 export function decideForwarding(
   { isRouter, isOn }: Machine,
   before: Forwarding,
@@ -27,7 +27,7 @@ export function decideForwarding(
   return { isRouter, guarded: [...new Set([...kept, ...switchOn])].toSorted(), switchOn }
 }
 
-/** Interfaces that lead out, and those that are guarded: one that is down for a moment is still there. */
+/** Interfaces that lead out, and the guarded ones, of which some may be down for a moment. */
 export async function lookAtMachine(guarded: readonly string[]): Promise<Machine> {
   const isOn = new Map<string, boolean>()
   for (const name of new Set([...outwardInterfaces(), ...guarded])) {
@@ -39,12 +39,12 @@ export async function lookAtMachine(guarded: readonly string[]): Promise<Machine
 
 export async function setForwarding(name: string, isOn: boolean): Promise<void> {
   await writeFile(fileOf(name), isOn ? '1' : '0').catch((error: NodeJS.ErrnoException) => {
-    // An interface that is gone needs none.
+    // The interface may be gone.
     if (error.code !== 'ENOENT') throw new NetworkError(`forwarding cannot be switched for ${name}: ${error.message}`)
   })
 }
 
-/** Those of this machine that are not ours and have an address which others see. */
+/** Interfaces of this machine that are not the service's own and have an address that is not internal. */
 function outwardInterfaces(): string[] {
   const all = Object.entries(networkInterfaces())
   const outward = all.filter(([, addresses]) =>
@@ -57,7 +57,7 @@ function outwardInterfaces(): string[] {
 
 const fileOf = (name: string): string => `/proc/sys/net/ipv4/conf/${name}/forwarding`
 
-/** Interfaces come and go while one looks. */
+/** An interface may be removed while it is read. */
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error
 }

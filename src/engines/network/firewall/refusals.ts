@@ -1,16 +1,16 @@
-/** What the rules refuse, decided without a packet. */
+/** What the firewall rules refuse, computed without a packet. */
 import { networkInterfaces } from 'node:os'
-import { holds, parseAddress, type Range } from '../addresses.ts'
+import { contains, parseAddress, type Range } from '../addresses.ts'
 import { isRefused, type Policy } from '../settings.ts'
 
-type Called = { address: string; port: number }
+type Destination = { address: string; port: number }
 
-/** By the addresses that the machine has now, which are read once. `block` holds the addresses of the service's views. */
-export function refusalsNow(policy: Policy, block: Range): (called: Called) => boolean {
+/** By the addresses that the machine has now, which are read once. `block` holds the addresses of the service's jobs. */
+export function refusalsNow(policy: Policy, block: Range): (destination: Destination) => boolean {
   const machine = addressesOfMachine()
   return ({ address, port }) => {
     const number = parseAddress(address) ?? 0
-    return isRefused(policy, machine.has(address) || holds(block, number), number, port)
+    return isRefused(policy, machine.has(address) || contains(block, number), number, port)
   }
 }
 

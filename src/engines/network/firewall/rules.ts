@@ -1,7 +1,7 @@
 /**
- * The rules of the firewall, as text for `nft -f -`, decided without doing anything. All of them stand in one table of the
- * service's own, which is replaced as a whole. They know views by the names of their interfaces, so that opening a view
- * changes no rule, and nothing is open for a moment.
+ * The rules of the firewall, as text for `nft -f -`. All of them are in one table of the service's own, which is replaced as a
+ * whole. They match the interfaces of jobs by their names, so that opening a namespace changes no rule, and no job is ever
+ * without rules.
  */
 import { formatAddress, formatRange, type Range } from '../addresses.ts'
 import { RECORD_LIMITS } from '../contacts.ts'
@@ -10,23 +10,23 @@ import type { Exception, Policy } from '../settings.ts'
 
 export type Rules = {
   id: string
-  /** The addresses of the service's views. */
+  /** The addresses of the service's jobs. */
   block: Range
   gateway: number
-  /** The far end of the anchor, where nobody listens: the trial calls there. */
+  /** The far end of the gateway link, where no server listens: `trial.ts` connects to it. */
   trial: number
-  /** Where the forwarder listens at the gateway. */
+  /** The ports of the DNS forwarder at the gateway. */
   forwarder: { tcp: number; udp: number }
-  /** The port at the gateway where the service listens to apps; nothing while it does not. */
+  /** The port at the gateway where the service listens to apps; undefined while it does not. */
   service?: number | undefined
-  /** Interfaces that forward only because the service wanted it. */
+  /** Interfaces that forward only because the service switched it on. */
   guarded: readonly string[]
   /** Users of this machine that may call apps. */
   callers: readonly number[]
   policy: Policy
 }
 
-/** Of a view: how often it may ask for names or begin to call the service, and how many connections it may have at a time. */
+/** Of a namespace: rates of DNS queries and of new connections to the service, and numbers of simultaneous connections. */
 const LIMITS = {
   asksPerSecond: 100,
   asksAtOnce: 500,
@@ -34,14 +34,14 @@ const LIMITS = {
   callsAtOnce: 300,
   calls: 256,
   connections: 2000,
-  views: 8192,
+  namespaces: 8192,
 }
 
 export function rulesOf(rules: Rules): string {
   const { id, block, gateway, trial, forwarder, service, guarded, callers, policy } = rules
   const table = tableOf(id)
-  const { views, anchor } = interfacesOf(id)
-  const anyView = `"${views}*"`
+  const { namespaces, gatewayLink } = interfacesOf(id)
+  const anyNamespace = `"${namespaces}*"`
   const anyCaller = `"${interfacesOf(id).callers}*"`
   const anyService = `"${LINK_PREFIX}*"`
   const at = formatAddress(gateway)
@@ -54,21 +54,21 @@ table inet ${table} {
   set guarded { type ifname; ${elements(guarded.map((name) => `"${name}"`))} }
   set allowed { type ipv4_addr; flags interval; auto-merge; ${elements(open.map(formatRange))} }
   set blocked { type ipv4_addr; flags interval; auto-merge; ${elements(policy.blocked.map(formatRange))} }
-  set asking { type ipv4_addr; flags dynamic, timeout; timeout 1m; size ${LIMITS.views}; }
-  set connected { type ipv4_addr; flags dynamic; size ${LIMITS.views}; }
-  set calling { type ipv4_addr; flags dynamic, timeout; timeout 1m; size ${LIMITS.views}; }
-  set called { type ipv4_addr; flags dynamic; size ${LIMITS.views}; }
+  set asking { type ipv4_addr; flags dynamic, timeout; timeout 1m; size ${LIMITS.namespaces}; }
+  set connected { type ipv4_addr; flags dynamic; size ${LIMITS.namespaces}; }
+  set calling { type ipv4_addr; flags dynamic, timeout; timeout 1m; size ${LIMITS.namespaces}; }
+  set called { type ipv4_addr; flags dynamic; size ${LIMITS.namespaces}; }
 
   chain prerouting {
     type nat hook prerouting priority dstnat - 10; policy accept;
-    iifname ${anyView} ip daddr ${at} udp dport 53 dnat ip to ${at}:${forwarder.udp}
-    iifname ${anyView} ip daddr ${at} tcp dport 53 dnat ip to ${at}:${forwarder.tcp}
+    iifname ${anyNamespace} ip daddr ${at} udp dport 53 dnat ip to ${at}:${forwarder.udp}
+    iifname ${anyNamespace} ip daddr ${at} tcp dport 53 dnat ip to ${at}:${forwarder.tcp}
   }
 
   chain input {
     type filter hook input priority filter - 10; policy accept;
-    iifname ${anyView} jump to_machine
-    iifname "${anchor}" drop
+    iifname ${anyNamespace} jump to_machine
+    iifname "${gatewayLink}" drop
     ${service === undefined ? '' : `${atService} drop`}
   }
 
@@ -96,21 +96,21 @@ table inet ${table} {
 
   chain forward {
     type filter hook forward priority filter - 10; policy accept;
-    iifname ${anyView} tcp flags syn tcp option maxseg size set rt mtu
-    oifname ${anyView} tcp flags syn tcp option maxseg size set rt mtu
-    iifname ${anyView} jump from_view
-    oifname ${anyView} jump to_view
+    iifname ${anyNamespace} tcp flags syn tcp option maxseg size set rt mtu
+    oifname ${anyNamespace} tcp flags syn tcp option maxseg size set rt mtu
+    iifname ${anyNamespace} jump from_job
+    oifname ${anyNamespace} jump to_job
     iifname @guarded oifname != ${anyService} drop
   }
 
-  chain from_view {
+  chain from_job {
     meta nfproto != ipv4 drop
     fib saddr . iif oif missing drop
     meta l4proto != { tcp, udp, icmp } drop
     ct state invalid drop
     ct state established accept
     ct state related meta l4proto icmp accept
-    oifname "${anchor}" ip daddr ${formatAddress(trial)} accept
+    oifname "${gatewayLink}" ip daddr ${formatAddress(trial)} accept
     oifname ${anyService} jump refuse
     add @connected { ip saddr ct count over ${LIMITS.connections} } jump refuse
     ${withPort.join('\n    ')}
@@ -120,7 +120,7 @@ table inet ${table} {
     accept
   }
 
-  chain to_view {
+  chain to_job {
     ct state established accept
     ct state related meta l4proto icmp accept
     iifname ${anyService} jump refuse
@@ -129,7 +129,7 @@ table inet ${table} {
 
   chain output {
     type filter hook output priority filter - 10; policy accept;
-    oifname ${anyView} ct state new meta skuid != { ${callers.join(', ')} } jump refuse
+    oifname ${anyNamespace} ct state new meta skuid != { ${callers.join(', ')} } jump refuse
   }
 
   chain postrouting {
@@ -146,11 +146,12 @@ table inet ${table} {
 }
 
 /**
- * Stands inside of a view, where no job may change or see it, and is gone with it. Each connection is written down first, and
- * what does not fit is refused: a rule that cannot add to a full set is left, and the rules below it must not accept what opens a connection.
+ * Loaded inside of a job's namespace, where the job may neither change nor see it, and gone with it. Each connection is recorded
+ * before it is allowed, and refused where the set is full: a rule that cannot add to a full set does not match, so the rules
+ * below it must not accept a packet that opens a connection.
  *
- * Who accepted a connection, and who reset one, is written down as the packets come in. Only a peer that was called can be
- * in those sets, so they are never fuller than the first.
+ * Accepted and reset connections are recorded as the peer's packets come in. Only a peer that was contacted can be in those
+ * sets, so they are never larger than the first.
  */
 export const recordingRules = (gateway: number): string => `table inet headland {
   set contacts { ${RECORDED} }
@@ -181,7 +182,7 @@ export const recordingRules = (gateway: number): string => `table inet headland 
 const RECORDED = `type ipv4_addr . inet_proto . inet_service; flags dynamic; size ${RECORD_LIMITS.connections};`
 const PEER = 'ip saddr . meta l4proto . th sport'
 
-/** By what was called, and not by where another table of this machine has turned it: a container's port, say. */
+/** Matches the original destination, and not the one to which another table of this machine translated it (DNAT). */
 const acceptsPort = ({ range, port }: Exception): string =>
   `meta l4proto { tcp, udp } ct original ip daddr ${formatRange(range)} ct original proto-dst ${port} accept`
 

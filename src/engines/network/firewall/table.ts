@@ -12,7 +12,7 @@ type Listed = {
 
 export const loadRules = (rules: string): Promise<string> => run('nft', ['-f', '-'], rules)
 
-/** Whether there was one. Two services may sweep at the same time. */
+/** Returns whether there was one. Two services may sweep at the same time. */
 export async function removeTable(id: string): Promise<boolean> {
   if (!(await hasTable(id))) return false
   return run('nft', ['delete', 'table', 'inet', tableOf(id)]).then(
@@ -32,14 +32,14 @@ export async function idsOfTables(): Promise<string[]> {
   return tables.filter(isTable).map((name) => name.slice(tableOf('').length))
 }
 
-/** Interfaces that some service of this machine guards. */
+/** Interfaces that any service of this machine guards. */
 export async function guardedByTables(): Promise<string[]> {
   return (await list('sets')).flatMap(({ set }) =>
     set && set.name === 'guarded' && isTable(set.table) ? ((set.elem ?? []) as string[]) : [],
   )
 }
 
-/** Chains of others through which nothing gets that they do not know. Rules of the old kind of iptables are not seen. */
+/** Chains of other programs with the policy `drop`. Rules of legacy iptables are not visible to nft. */
 export async function strictChains(): Promise<string[]> {
   return (await list('chains')).flatMap(({ chain }) =>
     chain && !isTable(chain.table) && /^(forward|input)$/.test(chain.hook ?? '') && chain.policy === 'drop'
@@ -52,7 +52,7 @@ const MONITOR = ['--pdeathsig', 'SIGKILL', '--', 'nft', 'monitor', 'destroy', 't
 const PAUSE_MS = 10_000
 
 /**
- * Calls back when a table was taken away. Who reloads a firewall often flushes everything first, and views would be
+ * Calls back when a table was removed. A program that reloads the firewall often flushes everything first, and jobs would be
  * without their rules.
  */
 export function watchTables(onLoss: () => void): { stop(): Promise<void> } {
@@ -66,7 +66,7 @@ export function watchTables(onLoss: () => void): { stop(): Promise<void> } {
       await whenGone(monitor)
       if (stopping.signal.aborted) return
       await wait(PAUSE_MS, undefined, { ref: false, signal: stopping.signal }).catch(() => undefined)
-      // Something may have been lost meanwhile.
+      // A table may have been removed meanwhile.
       onLoss()
     }
   }

@@ -1,5 +1,5 @@
 'use strict'
-// Whatever goes wrong in these files is ours, and nothing that a page should fail for. It is said once.
+// An error in these files is the service's own fault, and no page may fail because of it. It is logged once.
 
 let hasFailed = false
 

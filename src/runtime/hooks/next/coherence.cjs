@@ -1,36 +1,35 @@
 'use strict'
-// Loaded into apps made with Next.js, ahead of anything of theirs (NODE_OPTIONS=--require), so that what Next.js makes
-// anew leaves the edge's cache at once, and so that what was revalidated stays so whatever becomes of the process. The app's
-// files stay as they are, and so does what Next.js itself does:
+// Loaded into apps made with Next.js before their own code (NODE_OPTIONS=--require). It keeps the edge's cache coherent with
+// Next.js's own: pages that Next.js regenerates leave the edge's cache at once, and revalidations outlive the process. Neither
+// the app's files nor the behaviour of Next.js itself are changed:
 //
-//  - answers carry their tags, so that the edge knows which of them a revalidation means;
+//  - responses carry their tags, so that the edge knows which of them a revalidation affects;
 //  - a revalidation by tag or path is passed on to the edge, after Next.js did its part, so that the edge cannot fetch the
 //    old page again; and the request that asked for it is answered when both are done;
-//  - a page that was made anew because its time had come is passed on too;
-//  - answers carry their age, so that a page lives as long as the app says, and not as long again in the edge;
-//  - an entry that was revalidated by another process, or purged, is made anew before it is served (expiries.cjs). Where that
-//    fails, the old one is served (fallback.cjs).
+//  - a page that was regenerated because its time had come is passed on too;
+//  - responses carry their age, so that a page lives as long as the app says, and not as long again in the edge;
+//  - an entry that was revalidated by another process, or purged, is made anew before it is served (judge.cjs, expiries.cjs).
+//    Where that fails, the old one is served (fallback.cjs).
 //
-// It holds on to what the versions 14 to 16 have in common, whatever bundler made the app: the cache that Next.js gives
+// It relies on what the versions 14 to 16 have in common, whatever bundler made the app: the cache that Next.js gives
 // to each request, which it puts into globalThis.__incrementalCache, and whose handler (its own or the app's) gets, sets
-// and revalidates everything. What is not as expected is left alone: without us the app works as anywhere else.
+// and revalidates everything. Where something is not as expected, it does nothing, and the app works as on any other host.
 const { AsyncLocalStorage } = require('node:async_hooks')
 const { carefully, isUnderstood, say } = require('./carefully.cjs')
-const { describe, entriesOf, mend, PATH_TAG, pathOf, tagsOf } = require('./descriptions.cjs')
+const { describe, entriesOf, PATH_TAG, pathOf } = require('./descriptions.cjs')
 const { createExpiries } = require('./expiries.cjs')
-const { guard, madeAnew, mayHaveExpired, pathnameOf, withhold } = require('./fallback.cjs')
+const { guard, madeAnew } = require('./fallback.cjs')
+const { createJudge } = require('./judge.cjs')
 const { createPurges } = require('./purges.cjs')
-const { encodeTag, hold, labelOf, markOutdated, note, visits, watchServers } = require('./visits.cjs')
+const { encodeTag, hold, visits, watchServers } = require('./visits.cjs')
 
-/** Where Next.js keeps what its bundles share. */
+/** Symbols on globalThis under which Next.js shares its cache handlers between bundles. */
 const CACHE_HANDLERS = Symbol.for('@next/cache-handlers')
 const USE_CACHE_HANDLERS = Symbol.for('@next/cache-handlers-set')
-/** Old enough for every page that has a time to be made anew, and not for one that is never served without that. */
-const LONG_AGO_MS = 300 * 24 * 3_600_000
-/** The times of files are a little behind the clock. */
+/** Modification times of files are a little behind the clock. */
 const FILE_TIME_MS = 50
 
-/** The key of fetched data that is being read: Next.js's own handler may write what it reads again, as if it were new. */
+/** The key of fetched data that is being read: Next.js's own handler may write it again while it reads, as if it were new. */
 const reads = new AsyncLocalStorage()
 
 const {
@@ -49,6 +48,7 @@ if (wanted !== 'off' && url && token && environment) {
 }
 
 function start(purges, expiries) {
+  const { judged, isOlderThanExpiry } = createJudge(expiries)
   watchServers()
   let current
   Object.defineProperty(globalThis, '__incrementalCache', {
@@ -59,16 +59,16 @@ function start(purges, expiries) {
       current = cache
       if (!isUnderstood()) return
       carefully(() => {
-        meetCache(cache)
-        meetUseCacheHandlers()
+        wrapCache(cache)
+        wrapUseCacheHandlers()
       })
     },
   })
 
-  const met = new WeakSet()
-  const isNew = (thing) => !met.has(thing) && met.add(thing) !== undefined
+  const wrapped = new WeakSet()
+  const isNew = (thing) => !wrapped.has(thing) && wrapped.add(thing) !== undefined
 
-  function meetCache(cache) {
+  function wrapCache(cache) {
     const handler = cache?.cacheHandler
     if (!handler) return
     const visit = visits.getStore()
@@ -77,16 +77,17 @@ function start(purges, expiries) {
     if (visit) guard(visit)
     forgetMissing(cache)
     const made = handler.constructor
-    // Every request has a handler of its own. One whose functions are not its class's is met through what calls it.
+    // Every request has a handler object of its own, so its class is wrapped. Where its functions are not those of its class,
+    // the class of the cache that calls it is wrapped instead.
     const common = Object.hasOwn(handler, 'revalidateTag') ? cache.constructor : made
     if (isNew(common)) wrapHandler(common.prototype)
-    // Next 15.4 and 15.5 make pages with a copy of its own handler that never comes by here, and take this one instead.
+    // Next 15.4 and 15.5 make pages with another copy of their own handler, which is not seen here, unless this one is set.
     if (cache.hasCustomCacheHandler) return
     globalThis[CACHE_HANDLERS] ??= {}
     globalThis[CACHE_HANDLERS].FetchCache ??= made
   }
 
-  /** Pages that the build found missing would stay so for good. */
+  /** Without this, pages that the build found missing would stay missing for good. */
   function forgetMissing(cache) {
     const { prerenderManifest: manifest } = cache
     if (!manifest?.notFoundRoutes?.length) return
@@ -112,60 +113,8 @@ function start(purges, expiries) {
     }
   }
 
-  /** The entry as Next.js is to see it. */
-  function judged(visit, key, context, entry) {
-    const { isFetch } = context
-    const seen = (shown, isExpired = false) => {
-      if (visit) noteFound(visit, key, context, shown, isExpired)
-      return shown
-    }
-    if (!entry) return seen(entry)
-    const verdict = expiries.judge(entry.lastModified, () => tagsFor(visit, key, context, entry.value))
-    if (verdict === 'fresh') return seen(entry)
-    // It is made anew whatever is found. Without an entry, Next.js would take some pages for unknown.
-    if (visit?.isOnDemand && !isFetch) {
-      noteExpired(visit, key)
-      return seen(entry)
-    }
-    // Data is fetched anew at once: a page that is made for each visitor may have shown newer data already.
-    if (verdict === 'built' && !isFetch) {
-      if (visit?.expiredMode) return seen(entry)
-      // Some versions wait for the new one.
-      withhold(visit, key, pathOf(key))
-      return { ...seen(entry), lastModified: longAgo(entry) }
-    }
-    if (mayHaveExpired(visit, key, expiries.newest())) {
-      if (visit) {
-        noteExpired(visit, key)
-        markOutdated(visit)
-      }
-      return visit?.expiredMode === 'refreshed' ? { ...seen(entry, true), lastModified: -1 } : seen(entry, true)
-    }
-    // Without an entry Next.js would take the page for one that the build found missing.
-    if (entry.value === null) return { ...entry, lastModified: -1 }
-    withhold(visit, key, isFetch ? undefined : pathOf(key))
-    return isFetch ? seen(null) : null
-  }
-
-  function noteExpired(visit, key) {
-    visit.expired ??= new Set()
-    visit.expired.add(key)
-  }
-
-  function noteFound(visit, key, { tags, softTags, isFetch }, entry, isExpired) {
-    // Data that was fetched with tags counts for answers that the app lets the edge keep on its own account.
-    if (isFetch) {
-      if (tags || softTags) note(visit, labelOf([...(tags ?? []), ...(softTags ?? [])]))
-    } else if (entry) {
-      mend(entry.value)
-      visit.found ??= new Map()
-      visit.found.set(key, entry.value)
-      describe(key, entry.value, entry.lastModified, { isExpired })
-    }
-  }
-
   function wrapSet(set) {
-    return async function setAndTold(key, value, ...rest) {
+    return async function setAndPurge(key, value, ...rest) {
       if (reads.getStore() === key) return
       if (value?.kind === 'IMAGE') return set.call(this, key, value, ...rest)
       const visit = visits.getStore()
@@ -181,7 +130,7 @@ function start(purges, expiries) {
         return
       }
       const before = visit?.found?.get(key)
-      // Next.js keeps the old one as if it were new where making it anew has failed. One that has expired stays so.
+      // Where regenerating failed, Next.js stores the old entry as if it were new. An expired entry must stay expired.
       if (before === value && visit?.expired?.has(key)) return
       const time = Date.now() - FILE_TIME_MS
       carefully(() => {
@@ -191,21 +140,15 @@ function start(purges, expiries) {
       const result = await set.call(this, key, value, ...rest)
       const tag = encodeTag(PATH_TAG + pathOf(key))
       if (visit?.isOnDemand) await purges.now(entriesOf([PATH_TAG + pathOf(key)]), { revalidated: [tag], time })
-      // Somebody got the old one meanwhile. It is the same one still where making it anew has failed.
+      // The old page may be in the edge's cache. Where regenerating failed, it is still the same value.
       else if (before !== undefined && before !== value) purges.soon([tag], { made: [tag], time })
       else if (before === undefined && carefully(() => expiries.isReplaced())) purges.soon([], { made: [tag], time })
       return result
     }
   }
 
-  /** It was read before a purge that means it, and would be stored as if it were from after that. */
-  function isOlderThanExpiry(visit, key, context, value) {
-    if (!visit) return false
-    return expiries.judge(visit.startTime, () => tagsFor(visit, key, context, value)) === 'expired'
-  }
-
   function wrapRevalidateTag(revalidateTag) {
-    return function revalidateTagAndTell(tags, ...rest) {
+    return function revalidateTagAndPurge(tags, ...rest) {
       const time = Date.now()
       const revalidated = (async () => {
         try {
@@ -216,19 +159,19 @@ function start(purges, expiries) {
         }
       })()
       const visit = visits.getStore()
-      const told = revalidated.catch(() => undefined)
-      if (visit) carefully(() => hold(visit, told))
+      const settled = revalidated.catch(() => undefined)
+      if (visit) carefully(() => hold(visit, settled))
       return revalidated
     }
   }
 
-  /** What handlers of `use cache` that the app brings are busy with. The edge is told when they are done as well. */
+  /** Updates of the app's own `use cache` handlers that are under way. The edge is purged after them. */
   const updates = new Set()
 
-  function meetUseCacheHandlers() {
+  function wrapUseCacheHandlers() {
     for (const handler of globalThis[USE_CACHE_HANDLERS] ?? []) {
       if (!isNew(handler)) continue
-      judgeUsed(handler)
+      skipExpired(handler, expiries)
       for (const name of ['updateTags', 'expireTags']) {
         const original = handler[name]
         if (typeof original !== 'function') continue
@@ -244,26 +187,16 @@ function start(purges, expiries) {
       }
     }
   }
+}
 
-  function judgeUsed(handler) {
-    const { get } = handler
-    if (typeof get !== 'function') return
-    handler.get = async function getJudged(key, softTags, ...rest) {
-      const entry = await get.call(this, key, softTags, ...rest)
-      const tags = () => [...(entry.tags ?? []), ...(softTags ?? [])].map(encodeTag)
-      const verdict = entry && carefully(() => expiries.judge(entry.timestamp, tags), 'fresh')
-      return verdict === 'expired' && !visits.getStore()?.expiredMode ? undefined : entry
-    }
+/** Makes a handler of `use cache` skip expired entries. */
+function skipExpired(handler, expiries) {
+  const { get } = handler
+  if (typeof get !== 'function') return
+  handler.get = async function getJudged(key, softTags, ...rest) {
+    const entry = await get.call(this, key, softTags, ...rest)
+    const tags = () => [...(entry.tags ?? []), ...(softTags ?? [])].map(encodeTag)
+    const verdict = entry && carefully(() => expiries.judge(entry.timestamp, tags), 'fresh')
+    return verdict === 'expired' && !visits.getStore()?.expiredMode ? undefined : entry
   }
-}
-
-/** As the record has them; and the path that was asked for, which may lead to a page of another path. */
-function tagsFor(visit, key, { tags, softTags, isFetch }, value) {
-  const own = isFetch ? [...(tags ?? []), ...(softTags ?? []), ...(value?.tags ?? [])] : tagsOf(key, value)
-  return visit ? [...own.map(encodeTag), encodeTag(pathnameOf(visit.url))] : own.map(encodeTag)
-}
-
-function longAgo({ cacheControl }) {
-  const seconds = cacheControl?.revalidate
-  return Date.now() - (typeof seconds === 'number' ? seconds * 1000 + 1 : LONG_AGO_MS)
 }

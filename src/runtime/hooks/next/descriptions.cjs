@@ -1,15 +1,15 @@
 'use strict'
-// What is known of an entry of Next.js's cache: its tags, its age, and whether it has expired. Answers that are made of it say so.
+// Tags, age and expiry of entries of Next.js's cache. Responses that are made of an entry get them as headers.
 const { carefully } = require('./carefully.cjs')
 const { encodeTag, labelOf, markOutdated, note, TOO_MANY, visits } = require('./visits.cjs')
 
 const TAGS_HEADER = 'x-next-cache-tags'
-/** What Next.js puts before a path to make it a tag. */
+/** The prefix by which Next.js turns a path into a tag. */
 const PATH_TAG = '_N_T_'
 
 /**
- * A handler that keeps values as JSON, as that of @wpengine/atlas-next 3.0 does, gives bytes back as lists of numbers and
- * maps as nothing. Next.js answers 500 with those, or `[object Object]`.
+ * A cache handler that stores values as JSON, as that of @wpengine/atlas-next 3.0 does, returns buffers as lists of numbers and
+ * maps as empty objects. Next.js then answers 500, or sends `[object Object]`.
  */
 function mend(value) {
   if (value === null || typeof value !== 'object') return
@@ -18,12 +18,12 @@ function mend(value) {
   if (value.segmentData && typeof value.segmentData.get !== 'function') value.segmentData = undefined
 }
 
-/** Tags and age of what is stored, by what is stored. */
+/** Tags and age of a stored value, by that value. */
 const descriptions = new WeakMap()
 
 /**
- * The answer to the current visit is made of this, and so are those of others who asked for it at the same time: Next.js
- * looks only once for all of them. Each of them asks the value for its kind, and is noticed by that.
+ * Notes that the response to the current visit is made of this entry. Other visits at the same time may share it, since Next.js
+ * reads the cache only once for all of them; each of them reads `kind` of the value, and is noticed by that.
  */
 function describe(key, value, lastModified, { isExpired = false } = {}) {
   const isThere = value !== null && typeof value === 'object'
@@ -41,7 +41,7 @@ function describe(key, value, lastModified, { isExpired = false } = {}) {
   if (isThere) descriptions.set(value, description)
   if (isThere && !known && Object.isExtensible(value)) watchKind(value)
   const visit = visits.getStore()
-  // One that asks for a page to be made anew is not answered with it.
+  // A request for an on-demand revalidation is not answered with the page.
   if (visit && !visit.isOnDemand) noteDescribed(visit, description)
 }
 
@@ -68,10 +68,10 @@ function noteDescribed(visit, description) {
   const { key, label, lastModified, hasOwnLifetime, isExpired } = description
   note(visit, label)
   if (isExpired) markOutdated(visit)
-  // What was looked for first decides on the lifetime, be it found or made now; a page for errors may come after it.
+  // The first entry that was looked up decides on the lifetime, be it found or made now; an error page may come after it.
   visit.mainKey ??= key
   if (visit.mainKey !== key) return
-  // A lifetime that the app has set by itself begins with the answer, and not when the page was made.
+  // A lifetime that the app has set by itself begins with the response, and not when the page was made.
   const isByNext = !hasOwnLifetime && !visit.res.hasHeader('cache-control')
   visit.ageSeconds = isByNext && lastModified > 0 ? Math.floor((Date.now() - lastModified) / 1000) : 0
 }
@@ -93,7 +93,7 @@ function pathOf(key) {
   return end === -1 ? text : text.slice(end + 2)
 }
 
-/** As the edge is told: tags, and beside those that stand for one path the path, for answers without tags. */
+/** What is to be purged from the edge: tags, and for a tag of one path also that path, for responses without tags. */
 function entriesOf(tags) {
   const entries = new Set(tags.length > 0 ? [TOO_MANY] : [])
   for (const tag of tags.map(encodeTag)) {

@@ -1,8 +1,8 @@
 'use strict'
-// What was revalidated in this environment before this process was there, or past it: by an earlier process, by the
-// deployment beside it, or by a purge. Next.js keeps that in the memory of one process. The service keeps it for good, in a
-// file beside this one that it replaces as a whole. A look at the file's times for each look into the cache is all it costs,
-// so whatever is in the file counts from the very next request on.
+// What was revalidated in this environment by others than this process: by an earlier process, by the deployment that runs
+// beside it, or by a purge. Next.js keeps that in the memory of one process. The service keeps it for good, in a file beside
+// this one that it replaces as a whole. One stat() of the file for each read of the cache is all it costs, so whatever is in
+// the file counts from the very next request on.
 const fs = require('node:fs')
 const path = require('node:path')
 
@@ -24,7 +24,7 @@ function createExpiries(file = FILE) {
   }
 
   return {
-    /** Whether another deployment is about to take this one's place, and has to know which pages were made meanwhile. */
+    /** Whether another deployment is about to replace this one, and has to know which pages were made meanwhile. */
     isReplaced: () => look().isReplaced,
 
     /** The time of the last revalidation. */
@@ -33,12 +33,12 @@ function createExpiries(file = FILE) {
     /**
      * - `expired`: it was revalidated after it was made, so it must not be served any more;
      * - `built`: the build made it. It may be served while it is made anew;
-     * - `fresh`: nothing is known against it.
+     * - `fresh`: neither of them.
      *
      * What a build has made counts as made when the build began: what it is made of was read some time after that.
      *
      * @param {number | undefined} lastModified
-     * @param {() => readonly string[]} tagsOf as they are written in the record
+     * @param {() => readonly string[]} tagsOf encoded as in the file
      */
     judge(lastModified, tagsOf) {
       if (!(lastModified > 0)) return 'fresh'
@@ -50,7 +50,7 @@ function createExpiries(file = FILE) {
       return isBuilt ? 'built' : 'fresh'
     },
 
-    /** Whether what the build knows of a path does not hold any more. */
+    /** Whether a path was revalidated after the build began. */
     isExpiredSinceBuild(tagsOf) {
       const { began } = look()
       return began > 0 && this.judge(began, tagsOf) === 'expired'

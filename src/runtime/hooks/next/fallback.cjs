@@ -1,7 +1,7 @@
 'use strict'
 // A page that has expired is made anew before a visitor gets it. Where that fails, as with a CMS that is down, the old page is
-// better than an error: the request is made again, inside of this machine, by a request that may be answered with what has
-// expired, and its answer takes the place of the error. Nothing but this process knows the word that such a request has.
+// better than an error: this process sends the same request to itself with a secret header that allows an expired answer, and
+// sends that answer to the visitor in place of the error. The secret is random and never leaves this machine.
 const { randomBytes, timingSafeEqual } = require('node:crypto')
 const http = require('node:http')
 
@@ -9,22 +9,22 @@ const HEADER = 'x-headland-expired'
 const SECRET = randomBytes(32).toString('hex')
 const TIMEOUT_MS = 20_000
 /**
- * After a failure the old page is served without another try for so long: a CMS that is down is not asked for each visitor.
- * A revalidation or a purge ends the pause, since the next visitor is to see what it was for.
+ * After a failure the old page is served for so long without another try: a CMS that is down is not called for each visitor.
+ * A revalidation or a purge ends the pause, since the next visitor is to see the new content.
  */
 const PAUSE_MS = 10_000
 const MAX_KEYS = 10_000
 
-/** Headers of a connection, not of an answer. */
+/** Headers of a connection, not of a response. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date'])
 
-/** What was not served because it has expired, and was not made anew yet: paths, and when that was. */
+/** Paths of expired pages that were not served and not made anew yet, and when that was. */
 const withheld = new Map()
-/** Entries that could not be made anew: until when the old ones do, and which revalidation was the newest one. */
+/** Entries that could not be made anew: until when the old ones are served, and the time of the newest revalidation then. */
 const pauses = new Map()
 
 /**
- * Whether a visit may be answered with what has expired, and how: `kept` as it is, or `refreshed` behind the answer.
+ * Whether a visit may get an expired entry, and how: `kept` as it is, or `refreshed` after the response.
  * @param {import('node:http').IncomingMessage} req
  */
 function expiredModeOf(req) {
@@ -45,7 +45,7 @@ function mayHaveExpired(visit, key, newest) {
   return pause !== undefined && pause.until > Date.now() && pause.newest === newest
 }
 
-/** The visit does not get it, and waits for a new one. */
+/** Notes that the visit does not get the expired entry, and waits for a new one. */
 function withhold(visit, key, path) {
   if (visit === undefined) return
   visit.withheld ??= new Set()
@@ -53,7 +53,7 @@ function withhold(visit, key, path) {
   if (path !== undefined) put(withheld, path, Date.now())
 }
 
-/** There is a new one. */
+/** Notes that a new entry was made. */
 function madeAnew(visit, key, path) {
   visit?.withheld?.delete(key)
   pauses.delete(key)
@@ -66,17 +66,20 @@ function put(map, key, value) {
   if (map.size > MAX_KEYS) map.delete(map.keys().next().value)
 }
 
-/** Those who asked for the same page at the same time got nothing withheld themselves, and the same error. */
+/**
+ * Whether an expired page was withheld from this visit, or from another one of the same path: Next.js makes a page once for
+ * visits at the same time, so those get the same error.
+ */
 const isOwed = ({ withheld: own, url }) => own?.size > 0 || withheld.has(pathnameOf(url))
 
 const pathnameOf = (url) => String(url).split('?', 1)[0]
 
-/** Next.js up to 15 answers 404 where a page of a closed list of paths is not in its cache. */
+/** Next.js up to 15 answers 404 where a page of a closed list of paths (`dynamicParams = false`) is not in its cache. */
 const isFailure = (status) => status >= 500 || status === 404
 
 const NAMES = ['writeHead', 'write', 'end', 'flushHeaders']
 
-/** From now on an error is not sent before the old page was asked for. */
+/** From now on an error is not sent before the old page was requested. */
 function guard(visit) {
   const { req, res } = visit
   if (visit.isGuarded || visit.expiredMode || res.headersSent || !/^(?:GET|HEAD)$/.test(req.method)) return
@@ -109,7 +112,7 @@ function guard(visit) {
     }
 }
 
-/** Calls back with an answer that is no failure, or without one; once. */
+/** Calls `done` once: with a response that is no failure, or without one. */
 function askAgain({ req, url }, mode, done) {
   let isDone = false
   const settle = (old) => {

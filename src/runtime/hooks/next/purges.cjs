@@ -1,29 +1,29 @@
 'use strict'
-// Tells the edge what is to go, through the API that every app finds in its variables. Calls are put together: one is on
-// its way at a time, and what comes meanwhile goes with the next. What could not be told is tried again for a while, since
-// a page that stays in the edge may stay for a year. None of this ever throws: an app is not to fail for our sake.
+// Sends purges to the edge, through the API whose address and token every app has in its variables. Purges are batched: one
+// request runs at a time, and what comes meanwhile goes with the next. A failed request is retried for a while, since a page
+// may stay in the edge's cache for a year. None of this ever throws: an app must not fail because of it.
 const http = require('node:http')
 
-/** As the API takes them in one call. */
+/** The limits of one call of the API. */
 const MAX_ENTRIES = 1000
 const MAX_ENTRY_LENGTH = 2048
-/** Beyond this the memory of the app counts for more. */
+/** Further entries are dropped, to bound the memory that this takes from the app. */
 const MAX_WAITING = 100_000
 const TIMEOUT_MS = 4000
 const RETRY_FIRST_MS = 200
 const RETRY_LAST_MS = 30_000
 const MAX_TRIES = 20
-/** Pages that were made again without anybody asking are told together. */
+/** Pages that were regenerated because their time had come are collected for so long before they are sent. */
 const SOON_MS = 100
-/** An answer is not held back for longer, whatever the API does. */
+/** A response is not delayed for longer, whatever the API does. */
 const ANSWER_TIMEOUT_MS = 5000
 
 /**
- * What is to be told of an entry: that it is to go from the edge; since when older ones do not hold any more; and when a page
- * was made, which counts where another deployment is about to take over.
+ * What is sent for one entry: that it is purged from the edge; the time before which copies are outdated; and when a page was
+ * made, which counts where another deployment is about to take over.
  * @typedef {{isPurged: boolean, revalidated?: number, made?: number}} Waiting
  *
- * Tags, beside the entries, as they are kept in the record, and their time.
+ * Tags for the service's record of revalidations, and their time.
  * @typedef {{revalidated?: readonly string[], made?: readonly string[], time?: number}} Noted
  */
 
@@ -31,7 +31,7 @@ const ANSWER_TIMEOUT_MS = 5000
 function createPurges({ url, token, environment, say }) {
   const address = new URL(`${url.replace(/\/+$/, '')}/envs/${environment}/edge/cache/tags:purge`)
   const { request, Agent } = address.protocol === 'https:' ? require('node:https') : http
-  // Of our own, so that no proxy comes between that the app has for its calls.
+  // An agent of its own, so that a proxy agent that the app has set globally is not used.
   const agent = new Agent({ keepAlive: false })
   /** @type {Map<string, Waiting>} */
   const waiting = new Map()
@@ -69,23 +69,23 @@ function createPurges({ url, token, environment, say }) {
       timer = undefined
       send()
     }, ms)
-    // An app that is done may end.
+    // The timer must not keep the app's process alive.
     timer.unref()
   }
 
   async function send() {
     if (isSending || waiting.size === 0) return
     isSending = true
-    const [sent, told] = [[...waiting].slice(0, MAX_ENTRIES), waiters]
+    const [sent, notified] = [[...waiting].slice(0, MAX_ENTRIES), waiters]
     for (const [entry] of sent) waiting.delete(entry)
     const isAll = waiting.size === 0
     if (isAll) waiters = []
     const outcome = await post(bodyOf(sent))
     isSending = false
     if (outcome.isDone) {
-      if (failures > 0) say('the edge was told what to forget, after all')
+      if (failures > 0) say('purging the edge works again')
       failures = 0
-      if (isAll) for (const tell of told) tell()
+      if (isAll) for (const notify of notified) notify()
       if (waiting.size > 0) send()
       return
     }
@@ -93,14 +93,14 @@ function createPurges({ url, token, environment, say }) {
     if (!outcome.isRetryable || failures > MAX_TRIES) {
       say(`the edge keeps ${sent.length} changed entries until they expire: ${outcome.why}`)
       failures = 0
-      for (const tell of told) tell()
+      for (const notify of notified) notify()
       if (waiting.size > 0) later(RETRY_FIRST_MS)
       return
     }
-    if (failures === 1) say(`the edge could not be told what to forget, which is tried again: ${outcome.why}`)
-    // What came meanwhile is newer.
+    if (failures === 1) say(`the edge could not be purged, which is retried: ${outcome.why}`)
+    // Entries that were added meanwhile are newer.
     for (const [entry, what] of sent) merge(entry, { ...what, ...waiting.get(entry), isPurged: what.isPurged })
-    if (isAll) waiters = [...told, ...waiters]
+    if (isAll) waiters = [...notified, ...waiters]
     later(outcome.waitMs ?? Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_LAST_MS))
   }
 
@@ -139,7 +139,7 @@ function createPurges({ url, token, environment, say }) {
 
   return {
     /**
-     * Resolves when the edge has forgotten them, or when that takes too long; never rejects.
+     * Resolves when the edge has purged them, or when that takes too long; never rejects.
      * @param {Iterable<string>} entries
      * @param {Noted} [noted]
      * @returns {Promise<void>}
@@ -153,7 +153,7 @@ function createPurges({ url, token, environment, say }) {
           clearTimeout(timer)
           resolve()
         })
-        // With a failed call behind us the next one has its time; everything else goes at once.
+        // After a failed call the next one waits for its retry; otherwise it is sent at once.
         if (failures === 0) queueMicrotask(send)
       })
     },
@@ -170,7 +170,7 @@ function createPurges({ url, token, environment, say }) {
 }
 
 /**
- * As the API takes it.
+ * The request body of the API.
  * @param {[string, Waiting][]} sent
  */
 function bodyOf(sent) {

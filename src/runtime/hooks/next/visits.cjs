@@ -1,13 +1,13 @@
 'use strict'
-// A visit is one request that the app is answering: which tags its answer has, how old that is, and what it waits for.
-// Everything happens on the response itself, and only once there is something to say, so that other answers cost nothing.
+// A visit is one request that the app is answering: the tags and the age of its response, and what the response waits for.
+// A response is changed only where there are headers to add, so that other responses cost nothing.
 const { AsyncLocalStorage } = require('node:async_hooks')
 const http = require('node:http')
 const { expiredModeOf } = require('./fallback.cjs')
 
-/** What Next.js tells the cache that it expects in front. The edge reads it and takes it away. */
+/** By this header Next.js names the tags of a page to a cache in front of it. The edge reads it and removes it. */
 const TAGS_HEADER = 'x-next-cache-tags'
-/** In place of more tags than a header should hold: every purge of tags names it too. */
+/** Replaces the tags where they are too long for a header: every purge of tags purges this one too. */
 const TOO_MANY = 'headland-too-many-tags'
 const MAX_TAGS_LENGTH = 8192
 const MAX_HOLD_MS = 5000
@@ -15,7 +15,7 @@ const NOT_KEPT = 'private, no-cache, no-store, max-age=0, must-revalidate'
 
 const visits = new AsyncLocalStorage()
 
-/** Those whose answers have something to say. */
+/** Visits whose responses get headers, by their response. */
 const labelled = new WeakMap()
 
 /** From now on every request of every server in this process is a visit. */
@@ -27,7 +27,7 @@ function watchServers() {
     const visit = {
       req,
       res,
-      // As it came: Next.js changes it on its way.
+      // As it was received: Next.js changes req.url.
       url: req.url,
       startTime: Date.now(),
       expiredMode: expiredModeOf(req),
@@ -53,7 +53,7 @@ function watchServers() {
   }
 }
 
-/** The answer to this visit has the tags of this label, which is made once for many answers. */
+/** Notes that the response to this visit has the tags of this label, which is made once for many responses. */
 function note(visit, label) {
   if (visit.labels !== undefined) {
     if (!visit.labels.includes(label)) visit.labels.push(label)
@@ -63,7 +63,7 @@ function note(visit, label) {
   }
 }
 
-/** The answer to this visit is made of what has expired, so it is for this visitor alone. */
+/** Notes that the response to this visit is made of an expired entry, so that no cache keeps it. */
 function markOutdated(visit) {
   visit.isOutdated = true
   if (!visit.res.headersSent) labelled.set(visit.res, visit)
@@ -88,12 +88,12 @@ function headerOf(labels) {
 function written(tags) {
   const text = [...tags].join(',')
   if (text.length <= MAX_TAGS_LENGTH) return text
-  // Those of its path and its layouts are few.
+  // The tags of its path and its layouts are few.
   const implicit = [...tags].filter((tag) => tag.startsWith('_N_T_')).join(',')
   return implicit.length <= MAX_TAGS_LENGTH ? `${TOO_MANY},${implicit}` : TOO_MANY
 }
 
-/** As it can stand in a header: the same in answers and in purges, and a tag of plain letters as it is. */
+/** A tag as it can stand in a header: encoded the same way in responses and in purges; plain ASCII is unchanged. */
 const encodeTag = (tag) =>
   String(tag)
     .replace(/[^\x20-\x7e]|,/gu, encodeCharacter)
@@ -102,7 +102,7 @@ const encodeTag = (tag) =>
 const encodeCharacter = (character) =>
   [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
-/** Nothing of the answer is sent before that is done, which must not fail; or not for long, whatever it waits for. */
+/** Delays the response until this promise has resolved, which must not reject; MAX_HOLD_MS at most. */
 function hold(visit, until) {
   const { res } = visit
   if (visit.waits === undefined) {
@@ -110,7 +110,7 @@ function hold(visit, until) {
     visit.waits = []
     const release = keepBack(res)
     const timer = setTimeout(release, MAX_HOLD_MS)
-    // More may come while it waits.
+    // Further promises may be added while it waits.
     const wait = async () => {
       for (let next = visit.waits.shift(); next !== undefined; next = visit.waits.shift()) await next
       visit.waits = undefined

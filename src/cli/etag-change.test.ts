@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXIT } from '../contract/index.ts'
-import { CallFailed } from './connection/service.ts'
-import { changeOnTop } from './on-top.ts'
+import { CallFailed } from './connection/failures.ts'
+import { changeWithEtag } from './etag-change.ts'
 
-const outdated = () => new CallFailed(409, 'ETAG_MISMATCH', 'changed')
+const outdated = () => new CallFailed({ status: 409, reason: 'ETAG_MISMATCH', message: 'changed' })
 
-/** A set of words with a version; `others` are at work between a reading and the next writing. */
+/** A set of words with a version; `others` change it between a read and the next write. */
 function shared(words: string[], others: ((words: string[]) => string[])[] = []) {
   let state = { words, etag: 0 }
   const asked: number[] = []
@@ -27,7 +27,7 @@ function shared(words: string[], others: ((words: string[]) => string[])[] = [])
 
 test('a change is made to what others left, and theirs stay', async () => {
   const list = shared(['a'], [(words) => [...words, 'b'], (words) => words.filter((word) => word !== 'a')])
-  const after = await changeOnTop({
+  const after = await changeWithEtag({
     first: await list.read(),
     read: list.read,
     write: ({ words, etag }) => list.write([...words, 'mine'], etag),
@@ -37,9 +37,9 @@ test('a change is made to what others left, and theirs stay', async () => {
   assert.deepEqual(list.asked, [0, 1, 2], 'each time with the version that was read last')
 })
 
-test('where both changed the same, nothing is written, and that is told with what it was', async () => {
+test('where both changed the same field, nothing is written, and the error names the field', async () => {
   const list = shared(['a'], [(words) => [...words, 'b']])
-  const change = changeOnTop({
+  const change = changeWithEtag({
     first: await list.read(),
     read: list.read,
     write: ({ words, etag }) => list.write([...words, 'mine'], etag),
@@ -49,14 +49,14 @@ test('where both changed the same, nothing is written, and that is told with wha
   await assert.rejects(change, {
     reason: 'ETAG_MISMATCH',
     exitCode: EXIT.caller,
-    message: 'Somebody else changed b at the same moment. Nothing of yours was changed.',
+    message: 'Another request changed b at the same moment. Nothing of yours was changed.',
   })
   assert.deepEqual(list.now(), ['a', 'b'])
 })
 
 test('a service that always says that others were faster is asked a bounded number of times', async () => {
   let asked = 0
-  const change = changeOnTop({
+  const change = changeWithEtag({
     first: {},
     read: async () => ({}),
     async write() {
@@ -71,12 +71,12 @@ test('a service that always says that others were faster is asked a bounded numb
 
 test('any other failure ends it at once', async () => {
   let asked = 0
-  const change = changeOnTop({
+  const change = changeWithEtag({
     first: {},
     read: async () => ({}),
     async write() {
       asked += 1
-      throw new CallFailed(409, 'DOMAIN_TAKEN', 'taken')
+      throw new CallFailed({ status: 409, reason: 'DOMAIN_TAKEN', message: 'taken' })
     },
   })
   await assert.rejects(change, { reason: 'DOMAIN_TAKEN' })

@@ -1,95 +1,91 @@
-/** One view: made before its job starts, removed after it has ended. */
-import type { Mount } from '../engine.ts'
+/** The network namespace of one job: made before the job starts, removed after it has ended. */
+import type { JobNetwork, Mount } from '../engine.ts'
 import { formatAddress } from './addresses.ts'
-import type { Anchor } from './anchor.ts'
-import { makeNamespace, type Namespace, run, runIp } from './commands.ts'
+import { createNetns, type Netns, run, runIp } from './commands.ts'
 import { type Connection, type Contact, createNames, toContacts } from './contacts.ts'
 import type { Forwarder } from './dns/forwarder.ts'
 import { setForwarding } from './firewall/forwarding.ts'
 import { refusalsNow } from './firewall/refusals.ts'
 import { recordingRules } from './firewall/rules.ts'
+import type { GatewayLink } from './gateway-link.ts'
 import { deleteLink, insideLines, type Link, outsideLines } from './links.ts'
 import { loopbackCommand, loopbackRules } from './loopback.ts'
 import type { Policy } from './settings.ts'
 
-export type NetworkView = {
-  /** The command that enters the view and becomes the given one. */
-  around(command: readonly string[]): string[]
-  /** What a job has to see, or it asks the wrong resolver. */
-  mounts: readonly Mount[]
-  /** Where the service reaches what listens in the view. Nothing of it can be reached by others. */
+export type NetworkNamespace = JobNetwork & {
+  /** The address at which the service reaches servers in the namespace. No other program reaches them. */
   address: string
-  /** Where a job listens for that. */
+  /** The address that a server in it has to listen on. */
   listen: string
-  /** Whom the jobs in it have called so far; nobody, unless it was to be recorded. */
+  /** The servers that its jobs have contacted so far; empty, unless they are recorded. */
   contacts(): Promise<Contact[]>
-  /** Cuts off whoever is still in it. */
+  /** Removes its link: processes that are still in it have no network any more. */
   close(): Promise<void>
 }
 
-export type ViewParts = {
-  anchor: Anchor
+export type NamespaceParts = {
+  gatewayLink: GatewayLink
   forwarder: Forwarder
   policy: Policy
   mounts: readonly Mount[]
 }
 
-export async function openView(
-  { anchor, forwarder, policy, mounts }: ViewParts,
+export async function openNetworkNamespace(
+  { gatewayLink, forwarder, policy, mounts }: NamespaceParts,
   link: Link,
   { label, isRecorded, port }: { label: string; isRecorded: boolean; port?: number | undefined },
-): Promise<NetworkView> {
-  const { block, gateway } = anchor
+): Promise<NetworkNamespace> {
+  const { block, gateway } = gatewayLink
   const address = formatAddress(link.address)
   const names = isRecorded ? createNames() : undefined
-  const namespace = await makeNamespace(insideLines(link))
+  const netns = await createNetns(insideLines(link))
   try {
     await Promise.all([
       runIp(outsideLines(link, label)),
       setForwarding(link.name, true),
-      isRecorded ? runIn(namespace, ['nft', '-f', '-'], recordingRules(gateway)) : undefined,
-      port === undefined ? undefined : runIn(namespace, loopbackCommand(), loopbackRules(gateway, port)),
+      isRecorded ? runIn(netns, ['nft', '-f', '-'], recordingRules(gateway)) : undefined,
+      port === undefined ? undefined : runIn(netns, loopbackCommand(), loopbackRules(gateway, port)),
     ])
   } catch (error) {
-    await remove(link, namespace)
+    await remove(link, netns)
     throw error
   }
   forwarder.admit(address, names)
 
   return {
-    around: namespace.enter,
+    around: netns.enter,
     mounts,
     address,
     listen: '0.0.0.0',
     async contacts() {
-      return names ? toContacts(await connectionsIn(namespace), names, refusalsNow(policy, block)) : []
+      return names ? toContacts(await connectionsIn(netns), names, refusalsNow(policy, block)) : []
     },
     async close() {
       forwarder.dismiss(address)
-      await remove(link, namespace)
+      await remove(link, netns)
     },
   }
 }
 
-/** The namespace goes with its last process; the cable goes now. */
-async function remove({ name }: Link, namespace: Namespace) {
+/** The kernel removes the namespace with its last process; the veth pair is removed now. */
+async function remove({ name }: Link, netns: Netns) {
   try {
     await deleteLink(name)
   } finally {
-    namespace.close()
+    netns.close()
   }
 }
 
-function runIn(namespace: Namespace, command: readonly string[], input = ''): Promise<string> {
-  const [file = '', ...args] = namespace.enter(command)
+function runIn(netns: Netns, command: readonly string[], input = ''): Promise<string> {
+  const [file = '', ...args] = netns.enter(command)
   return run(file, args, input)
 }
 
 type Element = { concat: [address: string, protocol: 'tcp' | 'udp', port: number] }
 
 /** All sets are read at once, so that they are of one moment. */
-async function connectionsIn(namespace: Namespace): Promise<Connection[]> {
-  const text = await runIn(namespace, ['nft', '-j', 'list', 'table', 'inet', 'headland'])
+async function connectionsIn(netns: Netns): Promise<Connection[]> {
+  const text = await runIn(netns, ['nft', '-j', 'list', 'table', 'inet', 'headland'])
   const { nftables } = JSON.parse(text) as { nftables: { set?: { name: string; elem?: Element[] } }[] }
   const elementsOf = (name: string) => nftables.flatMap(({ set }) => (set?.name === name ? (set.elem ?? []) : []))
   const keysOf = (name: string) => new Set(elementsOf(name).map(({ concat }) => concat.join(' ')))

@@ -1,10 +1,10 @@
 /**
- * The anchor is a cable that leads nowhere. Its end on the machine has the address that all views know as their gateway, and
- * the route to all of the service's addresses, by which others see that they are taken. It ends with the service, so while
- * it is there, the service is.
+ * The gateway link is a veth pair whose far end is in an otherwise empty namespace. Its end on the machine has the address that
+ * all namespaces use as their gateway, and the route to all of the service's addresses, by which other services see that they
+ * are taken. The kernel removes it when the service ends, so it shows that the service is alive.
  */
 import { chooseBlock, formatAddress, formatRange, overlaps, parseAddress, type Range, sizeOf } from './addresses.ts'
-import { makeNamespace, type Namespace, NetworkError, runIp } from './commands.ts'
+import { createNetns, type Netns, NetworkError, runIp } from './commands.ts'
 import type { Resolver } from './dns/resolvers.ts'
 import { setForwarding } from './firewall/forwarding.ts'
 import { deleteLink, insideLines, outsideLines, routesInUse } from './links.ts'
@@ -12,7 +12,7 @@ import { interfacesOf } from './names.ts'
 import type { Policy } from './settings.ts'
 import { labelOfService } from './sweep.ts'
 
-export type Anchor = {
+export type GatewayLink = {
   block: Range
   gateway: number
   /** The address at its far end. */
@@ -22,31 +22,31 @@ export type Anchor = {
 
 const TRIES = 5
 
-export async function dropAnchor(
+export async function openGatewayLink(
   id: string,
   { range, allowed }: Policy,
   resolvers: readonly Resolver[],
-): Promise<Anchor> {
-  const { anchor: name } = interfacesOf(id)
+): Promise<GatewayLink> {
+  const { gatewayLink: name } = interfacesOf(id)
   const wanted = [...allowed.map((exception) => exception.range), ...resolvers.flatMap(asRange)]
   for (let tries = 0; tries < TRIES; tries++) {
     const block = chooseBlock(range, [...(await routesInUse(name)), ...wanted], Number.parseInt(id, 16))
     if (!block) break
-    const anchor = await makeAnchor(name, block)
-    // Another service may have chosen the same at the same time: then both look again.
-    if (!(await routesInUse(name)).some((other) => overlaps(block, other))) return anchor
-    await anchor.close()
+    const gatewayLink = await makeGatewayLink(name, block)
+    // Another service may have chosen the same block at the same time: then both choose again.
+    if (!(await routesInUse(name)).some((other) => overlaps(block, other))) return gatewayLink
+    await gatewayLink.close()
   }
   throw new NetworkError(
     `no part of ${formatRange(range)} is free: this machine has routes to all of it. Choose another range.`,
   )
 }
 
-async function makeAnchor(name: string, block: Range): Promise<Anchor> {
+async function makeGatewayLink(name: string, block: Range): Promise<GatewayLink> {
   const gateway = block.first + 1
   const far = block.first + sizeOf(block) - 2
   const link = { name, address: far, gateway }
-  const namespace = await makeNamespace(insideLines(link))
+  const netns = await createNetns(insideLines(link))
   try {
     await runIp([
       `addr add ${formatAddress(gateway)}/${block.bits} dev ${name}`,
@@ -54,15 +54,15 @@ async function makeAnchor(name: string, block: Range): Promise<Anchor> {
     ])
     await setForwarding(name, true)
   } catch (error) {
-    await weigh(name, namespace)
+    await removeGatewayLink(name, netns)
     throw error
   }
-  return { block, gateway, far, close: () => weigh(name, namespace) }
+  return { block, gateway, far, close: () => removeGatewayLink(name, netns) }
 }
 
-async function weigh(name: string, namespace: Namespace) {
+async function removeGatewayLink(name: string, netns: Netns) {
   await deleteLink(name)
-  namespace.close()
+  netns.close()
 }
 
 const asRange = ({ address }: Resolver): Range[] => {
