@@ -1,7 +1,7 @@
 /** Faults, one after the other: each is brought about, lasts for a while, and is taken back. */
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { House } from './house.ts'
+import type { House } from './service.ts'
 import type { Journal, Spoils } from './journal.ts'
 import { now } from './journal.ts'
 import type { FaultAct, FaultKind } from './plan.ts'

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import { look, unfinishedOf, visit } from './callers.ts'
 import type { Found, FoundEnvironment } from './check.ts'
-import type { House } from './house.ts'
+import type { House } from './service.ts'
 import { idOf, type Journal } from './journal.ts'
 
 /** A lease that was left behind runs out after 30 seconds; a build that hangs is ended after 30 more. */

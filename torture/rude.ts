@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { zipOf } from '../test/support/zip.ts'
-import type { House } from './house.ts'
+import type { House } from './service.ts'
 import type { RudeAct, RudeKind } from './plan.ts'
 import type { Tenant } from './tenant.ts'
 

@@ -10,15 +10,15 @@ import { parseArgs } from 'node:util'
 import { table } from '../src/contract/index.ts'
 import { type Scope, temporaryFolder } from '../test/support/folder.ts'
 import { startService } from '../test/support/service/service.ts'
-import { type Judgement, judge, type Sample } from './flat.ts'
-import { MEASURES, type Measure, sample } from './samples.ts'
-import { ACCOUNTS, type Load, runSteadyLoad } from './steady.ts'
+import { type Judgement, judge, type Sample } from './soak/flat.ts'
+import { MEASURES, type Measure, sample } from './soak/samples.ts'
+import { ACCOUNTS, type Load, runSteadyLoad } from './soak/steady.ts'
 
 const SAMPLE_MS = 5000
 /** Caches fill, code is compiled, the first deployments are replaced: that is growth, and no leak. */
 const WARM_UP = 0.3
 const MEBIBYTE = 1024 ** 2
-const HEAP_PROBE = fileURLToPath(new URL('./heap-probe.mjs', import.meta.url))
+const HEAP_PROBE = fileURLToPath(new URL('./soak/heap-probe.mjs', import.meta.url))
 /** So many failures are shown. */
 const SHOWN = 5
 

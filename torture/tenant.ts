@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import type { WebhookUrls } from '../test/support/service/webhooks.ts'
 import { urlsOf } from '../test/support/service/webhooks.ts'
-import type { House, Reply } from './house.ts'
+import type { House, Reply } from './service.ts'
 import type { Call, Journal } from './journal.ts'
 import { SLOTS } from './plan.ts'
 

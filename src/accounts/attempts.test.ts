@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { createAttempts, LOG_IN_LIMITS } from './attempts.ts'
 
 const HOUR_MS = 3_600_000

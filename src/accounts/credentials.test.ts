@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { statement, toPage } from '../storage/index.ts'
 
 test('an issued credential is known with its account, role and name; a wrong password and a wrong id are not', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { statement, toPage } from '../storage/index.ts'
 
 type Scope = Parameters<typeof lowerModules>[0]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { LIMITS, Problem } from '../contract/index.ts'
 import { statement } from '../storage/index.ts'
 import { createDomains } from './domains.ts'

@@ -1,7 +1,7 @@
 /** Half a megabyte of variables in each environment is allowed, and costs only those who ask for them. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { LIMITS } from '../contract/index.ts'
 import { type Sql, toPage } from '../storage/index.ts'
 import { createEnvironments } from './environments.ts'

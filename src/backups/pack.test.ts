@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { type House, house } from '../../test/support/service/retention.ts'
+import { type House, house } from '../../test/support/modules/deployments.ts'
 import { createRetention } from '../retention/index.ts'
 import { createHolds, HOLD_MS, isHeld, openVault, statement } from '../storage/index.ts'
 import { openSqlite, openSqliteApart } from '../storage/sql/sqlite.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { house } from '../../test/support/service/retention.ts'
+import { house } from '../../test/support/modules/deployments.ts'
 import type { Purge } from '../edge/index.ts'
 import { toPage } from '../storage/index.ts'
 import type { Asked } from '../triggers/index.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { toPage } from '../storage/index.ts'
 
 test('the newest purges of an environment are kept, and every other operation', async (t) => {

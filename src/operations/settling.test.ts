@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 
 test('builds that let calls settle do not stand before others in the queue', async (t) => {
   const { sql, operations, accounts, newId, clock } = await lowerModules(t)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import type { resources } from '../contract/index.ts'
 import { createClaims } from './claim.ts'
 import type { Operation, Queue } from './operations.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type House, house } from '../../test/support/service/retention.ts'
+import { type House, house } from '../../test/support/modules/deployments.ts'
 import { createCollect } from './collect.ts'
 
 const NEVER = new AbortController().signal

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { house } from '../../test/support/modules/deployments.ts'
 import { Problem, type Reason } from '../contract/index.ts'
 import { createDiskSpace } from './disk-space.ts'
 import { createFigures } from './figures.ts'

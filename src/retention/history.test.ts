@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { house } from '../../test/support/modules/deployments.ts'
 import { statement } from '../storage/index.ts'
 import { createForget } from './history.ts'
 import { createRetain } from './retain.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { house } from '../../test/support/modules/deployments.ts'
 import type { Environment } from '../apps/index.ts'
 import { StorageUnavailable } from '../storage/index.ts'
 import { createFigures } from './figures.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { statement } from '../storage/index.ts'
 import { maskPath } from './mask-path.ts'
 import { createTrafficPaths, forgetTrafficPaths, PATH_LIMITS } from './paths.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { HandClock } from '../../test/support/clock.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { until } from '../../test/support/until.ts'
 import { createLog } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/modules/core.ts'
 import { LIMITS, type resources } from '../contract/index.ts'
 import { statement, toPage } from '../storage/index.ts'
 import { type Asked, createLedger, type Outcome } from './ledger.ts'

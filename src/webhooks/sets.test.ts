@@ -3,7 +3,7 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { house } from '../../test/support/service/retention.ts'
+import { house } from '../../test/support/modules/deployments.ts'
 import { type Sql, statement } from '../storage/index.ts'
 import { createWebhookSets } from './sets.ts'
 

@@ -15,7 +15,7 @@ import { Problem } from '../../src/contract/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { lowerModules } from '../support/parts.ts'
+import { lowerModules } from '../support/modules/core.ts'
 
 const engine = await testSandbox()
 const user = process.getuid?.() === 0 ? { uid: 210_009, gid: 210_009 } : undefined

@@ -10,8 +10,8 @@ import type { Place } from '../../src/edge/cache/disk/index.ts'
 import { currentBoot } from '../../src/edge/cache/disk/marker.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { rounds } from '../support/long.ts'
-import { openTestDisk } from '../support/machine/disk.ts'
-import { bodyOf, random } from '../support/machine/disk-model.ts'
+import { openTestDisk } from '../support/edge/cache-disk.ts'
+import { bodyOf, random } from '../support/edge/cache-disk-model.ts'
 import { noSmallDisk, smallDisk } from '../support/machine/small-disk.ts'
 import { until } from '../support/until.ts'
 
@@ -19,7 +19,7 @@ const MIB = 1024 * 1024
 const ROUNDS = rounds({ short: 40, long: 200 })
 /** So many processes die on the same folder, one after the other. */
 const LIVES = 10
-const WRITER = fileURLToPath(new URL('../support/machine/disk-writer.ts', import.meta.url))
+const WRITER = fileURLToPath(new URL('../support/edge/cache-disk-writer.ts', import.meta.url))
 
 /** `compiled` is where the processes keep their compiled code: to compile it anew takes most of their time. */
 type Bounds = { maxBytes: number; segmentBytes: number; compiled: string }

@@ -6,8 +6,8 @@ import { createBuildRetention } from '../../src/builds/index.ts'
 import { statement } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
 import { holds } from '../support/fuzz.ts'
-import { openPinning, type Pinning } from '../support/service/pins.ts'
-import { house } from '../support/service/retention.ts'
+import { openPinning, type Pinning } from '../support/modules/pins.ts'
+import { house } from '../support/modules/deployments.ts'
 
 const QUIET = { ms: 10_000, maxMs: 25_000 }
 

@@ -15,7 +15,7 @@ import type { Limits } from '../../src/engines/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { lowerModules } from '../support/parts.ts'
+import { lowerModules } from '../support/modules/core.ts'
 import { until } from '../support/until.ts'
 
 const engine = await testSandbox()

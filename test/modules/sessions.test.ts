@@ -4,7 +4,7 @@ import { type AttemptLimit, createAttempts, LOG_IN_LIMITS } from '../../src/acco
 import { createKnownNetworks, KNOWN_NETWORKS } from '../../src/accounts/known-networks.ts'
 import { SESSION_MS } from '../../src/accounts/sessions.ts'
 import { statement } from '../../src/storage/index.ts'
-import { lowerModules } from '../support/parts.ts'
+import { lowerModules } from '../support/modules/core.ts'
 
 async function withOwner(t: Parameters<typeof lowerModules>[0]) {
   const modules = await lowerModules(t)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { house } from '../../../test/support/service/retention.ts'
+import { house } from '../../../test/support/modules/deployments.ts'
 import { Problem } from '../../contract/index.ts'
 import { statement, toPage } from '../../storage/index.ts'
 import { toFailure } from './failure.ts'

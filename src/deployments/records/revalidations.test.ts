@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/service/retention.ts'
+import { house } from '../../../test/support/modules/deployments.ts'
 import { createRevalidations, REVALIDATION_LIMITS, tagsOfPurge } from './revalidations.ts'
 
 async function open(t: Scope) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/service/retention.ts'
+import { house } from '../../../test/support/modules/deployments.ts'
 import type { Account } from '../../accounts/index.ts'
 import { createVariables, type Environment } from '../../apps/index.ts'
 import { LIMITS } from '../../contract/index.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { routedHouse } from '../../../test/support/edge/routing.ts'
+import { routedHouse } from '../../../test/support/modules/routing.ts'
 import { statement } from '../../storage/index.ts'
 import { createReplaceDomains } from './replace-domains.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/service/retention.ts'
+import { house } from '../../../test/support/modules/deployments.ts'
 import type { Plan } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import { createClaims } from '../../operations/claim.ts'

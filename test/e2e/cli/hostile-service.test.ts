@@ -9,7 +9,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { CLIENT_COMMANDS } from '../../../src/cli/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
-import { type Manner, startHostileService } from '../../support/machine/hostile-service.ts'
+import { type Manner, startHostileService } from '../../support/service/hostile-service.ts'
 import { TIMEOUT_MS } from '../../support/until.ts'
 
 const RUNNER = fileURLToPath(new URL('../../support/run-commands.ts', import.meta.url))

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, truncat
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../../../test/support/folder.ts'
-import { copyAsIfItWereTheSame, openTestDisk } from '../../../../test/support/machine/disk.ts'
+import { copyAsIfItWereTheSame, openTestDisk } from '../../../../test/support/edge/cache-disk.ts'
 import { until } from '../../../../test/support/until.ts'
 import type { Place } from './index.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../../../test/support/folder.ts'
-import { type Opened, openTestDisk } from '../../../../test/support/machine/disk.ts'
+import { type Opened, openTestDisk } from '../../../../test/support/edge/cache-disk.ts'
 import { until } from '../../../../test/support/until.ts'
 
 const MIB = 1024 * 1024

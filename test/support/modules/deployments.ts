@@ -18,7 +18,7 @@ import { openDiskBlobs } from '../../../src/storage/blobs/blobs-disk.ts'
 import { createLineLogs, type Digest, statement } from '../../../src/storage/index.ts'
 import { createLedger } from '../../../src/triggers/index.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { lowerModules } from '../parts.ts'
+import { lowerModules } from './core.ts'
 
 type Built = { archive?: string; output?: string; packages?: string; state?: 'SUCCEEDED' | 'FAILED'; isOver?: boolean }
 

@@ -1,10 +1,10 @@
 /** A Rebuild with everything kept that may be kept, beside the same by hand from scratch. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Bench, median, type Result } from './bench.ts'
+import { type Bench, median, type Result } from '../bench.ts'
 import { byHand, NEXT_START, zipExample } from './by-hand.ts'
-import { type Caller, createApp, createEnvironment, deploy, rebuild, visit } from './client.ts'
-import { logIn, startService, temporaryFolder } from './service.ts'
+import { type Caller, createApp, createEnvironment, deploy, rebuild, visit } from '../client.ts'
+import { logIn, startService, temporaryFolder } from '../service.ts'
 
 const ROUNDS = 3
 

@@ -15,7 +15,7 @@ import { createClaims } from '../../../src/operations/claim.ts'
 import type { Operation } from '../../../src/operations/index.ts'
 import type { Asked } from '../../../src/triggers/index.ts'
 import type { Scope } from '../folder.ts'
-import { type House, house } from './retention.ts'
+import { type House, house } from './deployments.ts'
 
 export type Pinning = Awaited<ReturnType<typeof openPinning>>
 

@@ -1,8 +1,8 @@
 /** A million stored objects of one environment: what one takes beside its body, and how long it takes to purge them all. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Bench } from './bench.ts'
-import { end, ready } from './service.ts'
+import type { Bench } from '../bench.ts'
+import { end, ready } from '../service.ts'
 
 const OBJECTS = 1_000_000
 
@@ -11,7 +11,7 @@ export const edgePurge: Bench = {
   what: `${OBJECTS} objects of one environment in memory: what each takes, and their purge`,
   noise: 'a process of its own, five purges, medians; memory by the heap after a collection',
   async run() {
-    const program = fileURLToPath(new URL('./edge-purge-process.ts', import.meta.url))
+    const program = fileURLToPath(new URL('./purge-process.ts', import.meta.url))
     const args = ['--expose-gc', '--max-old-space-size=4096', program, String(OBJECTS)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     const { bytesPerObject, purgeMs, purgePathMs, purgeTagMs, longestPauseMs } = await ready(child)

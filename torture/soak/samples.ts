@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { TestService } from '../test/support/service/service.ts'
-import { edgeOf } from './processes.ts'
+import type { TestService } from '../../test/support/service/service.ts'
+import { edgeOf } from '../processes.ts'
 
 const MEBIBYTE = 1024 ** 2
 

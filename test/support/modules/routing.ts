@@ -3,7 +3,7 @@ import { createDomains } from '../../../src/apps/index.ts'
 import { createRouting } from '../../../src/deployments/index.ts'
 import type { RouteTable } from '../../../src/edge/index.ts'
 import type { Scope } from '../folder.ts'
-import { house } from '../service/retention.ts'
+import { house } from './deployments.ts'
 
 export async function routedHouse(t: Scope) {
   const modules = await house(t)

@@ -1,11 +1,11 @@
 /** What a request costs among few environments and among many: finding its own must not get harder. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Bench } from './bench.ts'
-import { memoryOf } from './cpu.ts'
+import type { Bench } from '../bench.ts'
+import { memoryOf } from '../cpu.ts'
 import { hostOf, startEdgeBefore, startOrigin } from './edge.ts'
-import { inTurns, TURNS } from './rounds.ts'
-import { temporaryFolder } from './service.ts'
+import { inTurns, TURNS } from '../rounds.ts'
+import { temporaryFolder } from '../service.ts'
 
 const FEW = 10
 const MANY = 10_000

@@ -1,11 +1,11 @@
 /** A steady load, as of a busy day: visits, webhooks that coalesce, purges, uploads now and then, streams and logs that are read. */
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { deploy, nodeServer, page, upload } from '../test/support/service/deploy.ts'
-import { createEnvironment } from '../test/support/service/environment.ts'
-import { follow } from '../test/support/service/events.ts'
-import type { Login, TestService } from '../test/support/service/service.ts'
-import { createWebhooks, hook } from '../test/support/service/webhooks.ts'
+import { deploy, nodeServer, page, upload } from '../../test/support/service/deploy.ts'
+import { createEnvironment } from '../../test/support/service/environment.ts'
+import { follow } from '../../test/support/service/events.ts'
+import type { Login, TestService } from '../../test/support/service/service.ts'
+import { createWebhooks, hook } from '../../test/support/service/webhooks.ts'
 
 export const ACCOUNTS = ['red', 'blue']
 /** Of each app: so many are stored, and no more come. */

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type StoredResponse, toStored } from '../src/edge/cache/store/object.ts'
-import { createStore } from '../src/edge/cache/store/store.ts'
-import { median } from './bench.ts'
+import { type StoredResponse, toStored } from '../../src/edge/cache/store/object.ts'
+import { createStore } from '../../src/edge/cache/store/store.ts'
+import { median } from '../bench.ts'
 
 const BODY_BYTES = 64
 const ROUNDS = 5

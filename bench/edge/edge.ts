@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createLog, systemClock } from '../src/base/index.ts'
-import { startEdge, type Target } from '../src/edge/index.ts'
-import type { Origin } from './peers.ts'
-import { end, ready } from './service.ts'
+import { createLog, systemClock } from '../../src/base/index.ts'
+import { startEdge, type Target } from '../../src/edge/index.ts'
+import type { Origin } from './other-caches.ts'
+import { end, ready } from '../service.ts'
 
 export type RunningEdge = AsyncDisposable & { url: string; pid: number }
 
@@ -42,7 +42,7 @@ const targetOf = (at: number, origin: Origin): Target => ({
 
 /** A page of so many bytes under every address, fresh for an hour. */
 export async function startOrigin(bytes: number): Promise<AsyncDisposable & Origin> {
-  const program = fileURLToPath(new URL('./edge-origin.ts', import.meta.url))
+  const program = fileURLToPath(new URL('./origin.ts', import.meta.url))
   const child = spawn(process.execPath, [program, String(bytes)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const { port } = await ready(child)
   return { host: '127.0.0.1', port: Number(port), [Symbol.asyncDispose]: () => end(child) }

@@ -7,7 +7,7 @@
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { openDisk } from '../../../src/edge/cache/disk/index.ts'
-import { bodyOf, random } from './disk-model.ts'
+import { bodyOf, random } from './cache-disk-model.ts'
 
 const [folder = '', seed = '', firstKey = '', killAfter = '', maxBytes = '', segmentBytes = ''] = process.argv.slice(2)
 const next = random(Number(seed))

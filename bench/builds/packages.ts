@@ -1,10 +1,10 @@
 /** Five environments of one account with the same lockfile: the first installs, and the others? */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Bench, median } from './bench.ts'
+import { type Bench, median } from '../bench.ts'
 import { zipExample } from './by-hand.ts'
-import { createApp, createEnvironment, deploy, read } from './client.ts'
-import { logIn, startService, temporaryFolder } from './service.ts'
+import { createApp, createEnvironment, deploy, read } from '../client.ts'
+import { logIn, startService, temporaryFolder } from '../service.ts'
 
 const OTHERS = 4
 

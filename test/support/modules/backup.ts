@@ -14,7 +14,7 @@ import { END, headerOf, padding } from '../../../src/backups/tar/write.ts'
 import { openVault, type Sql } from '../../../src/storage/index.ts'
 import { openSqlite, openSqliteApart } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { house } from './retention.ts'
+import { house } from './deployments.ts'
 
 export type Whole = { entry: Entry; body: Buffer }
 

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Bench, median } from './bench.ts'
+import { type Bench, median } from '../bench.ts'
 import { byHand, NEXT_START, startApp, zipExample } from './by-hand.ts'
-import { createApp, createEnvironment, deploy, read, rebuild, visit } from './client.ts'
-import { logIn, startService, temporaryFolder } from './service.ts'
+import { createApp, createEnvironment, deploy, read, rebuild, visit } from '../client.ts'
+import { logIn, startService, temporaryFolder } from '../service.ts'
 
 const ROUNDS = 3
 const WAKE_ROUNDS = 5

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DEFAULT_NETWORK_SETTINGS, type NetworkView, openNetworks } from '../src/engines/index.ts'
-import { type Bench, Skipped } from './bench.ts'
+import { DEFAULT_NETWORK_SETTINGS, type NetworkView, openNetworks } from '../../src/engines/index.ts'
+import { type Bench, Skipped } from '../bench.ts'
 import { startEdgeBefore } from './edge.ts'
-import { inTurns, TURNS } from './rounds.ts'
-import { end, ready, temporaryFolder } from './service.ts'
+import { inTurns, TURNS } from '../rounds.ts'
+import { end, ready, temporaryFolder } from '../service.ts'
 
 const PAGE_BYTES = 10 * 1024
 const PORT = 8080
@@ -49,7 +49,7 @@ export const edgePeer: Bench = {
 /** An app in the view, and an edge before it. */
 async function startIn(view: NetworkView, folder: string) {
   await mkdir(folder)
-  const program = fileURLToPath(new URL('./edge-origin.ts', import.meta.url))
+  const program = fileURLToPath(new URL('./origin.ts', import.meta.url))
   const origin = [process.execPath, program, String(PAGE_BYTES), '0.0.0.0', String(PORT), 'no-store']
   const [file = '', ...args] = view.around(origin)
   const app = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] })

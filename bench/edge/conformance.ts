@@ -1,11 +1,11 @@
 /** How much of the public suite of cache behaviour the edge passes, beside the caches that people use. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fetchCacheSuite, startCacheSuite, type Tally, tallyOf } from '../test/support/edge/cache-suite.ts'
-import type { Bench, Result } from './bench.ts'
+import { fetchCacheSuite, startCacheSuite, type Tally, tallyOf } from '../../test/support/edge/cache-suite.ts'
+import type { Bench, Result } from '../bench.ts'
 import { startEdgeBefore } from './edge.ts'
-import { type Origin, PEERS, type Peer } from './peers.ts'
-import { temporaryFolder } from './service.ts'
+import { type Origin, PEERS, type Peer } from './other-caches.ts'
+import { temporaryFolder } from '../service.ts'
 
 /** A bench for each peer, for not everybody has all of them. */
 export const edgeConformance: readonly Bench[] = PEERS.map((peer) => ({

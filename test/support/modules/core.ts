@@ -6,13 +6,13 @@ import {
   createMembers,
   createSessions,
   createUsers,
-} from '../../src/accounts/index.ts'
-import { createApps, createEnvironments } from '../../src/apps/index.ts'
-import { createIds } from '../../src/base/index.ts'
-import { createOperations } from '../../src/operations/index.ts'
-import { handClock } from './clock.ts'
-import type { Scope } from './folder.ts'
-import { migratedSql } from './sql.ts'
+} from '../../../src/accounts/index.ts'
+import { createApps, createEnvironments } from '../../../src/apps/index.ts'
+import { createIds } from '../../../src/base/index.ts'
+import { createOperations } from '../../../src/operations/index.ts'
+import { handClock } from '../clock.ts'
+import type { Scope } from '../folder.ts'
+import { migratedSql } from '../sql.ts'
 
 export async function lowerModules(t: Scope) {
   const sql = await migratedSql(t)

@@ -6,8 +6,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort } from './program.ts'
-import { PROJECT } from './service.ts'
+import { freePort } from '../program.ts'
+import { PROJECT } from '../service.ts'
 
 export const run = promisify(execFile)
 

@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { commandOf, treePids } from './cpu.ts'
-import { freePort, type Running, startProgram } from './program.ts'
+import { commandOf, treePids } from '../cpu.ts'
+import { freePort, type Running, startProgram } from '../program.ts'
 
 /** What one port does: the directives of a `server`, by what is to be asked there. */
 export type Servers<Name extends string> = Record<Name, string>
