@@ -47,7 +47,7 @@ export const capacity: Bench = {
   },
 }
 
-type Cost = { megabytes: number; startMs: number; upkeepMs: number; database: number; disk: number }
+type Cost = { megabytes: number; startMs: number; retentionMs: number; database: number; disk: number }
 
 async function restarts(dataDir: string): Promise<Cost> {
   const costs: Cost[] = []
@@ -57,7 +57,7 @@ async function restarts(dataDir: string): Promise<Cost> {
     // What a collection has not freed yet is not needed: the least is what there must be.
     megabytes: Math.min(...costs.map(({ megabytes }) => megabytes)),
     startMs: middle('startMs'),
-    upkeepMs: middle('upkeepMs'),
+    retentionMs: middle('retentionMs'),
     database: middle('database'),
     disk: middle('disk'),
   }
@@ -68,8 +68,8 @@ async function restart(dataDir: string): Promise<Cost> {
   await using service = await startService(dataDir)
   const startMs = treeCpuMs(service.pid)
   await wait(SETTLE_MS)
-  const upkeepMs = treeCpuMs(service.pid) - startMs
-  return { megabytes: ownMemory(service), startMs, upkeepMs, ...(await onDisk(dataDir)) }
+  const retentionMs = treeCpuMs(service.pid) - startMs
+  return { megabytes: ownMemory(service), startMs, retentionMs, ...(await onDisk(dataDir)) }
 }
 
 const each = (what: string, count: number, before: Cost, after: Cost): Result[] => [
@@ -78,7 +78,7 @@ const each = (what: string, count: number, before: Cost, after: Cost): Result[] 
   {
     what: `CPU that ${what} adds to a round of the upkeep`,
     unit: 'ms',
-    ours: (after.upkeepMs - before.upkeepMs) / count,
+    ours: (after.retentionMs - before.retentionMs) / count,
   },
   { what: `rows of ${what} in the database`, unit: 'KB', ours: (after.database - before.database) / count / 1024 },
   { what: `all of ${what} on the disk`, unit: 'KB', ours: (after.disk - before.disk) / count / 1024 },

@@ -23,9 +23,9 @@ const PATH = `${process.env.PATH}:/usr/sbin:/sbin`
 
 export async function startProgram({ command, args, debianPackages, port, env }: Program): Promise<Running> {
   const child = spawn(command, args, { env: { ...process.env, PATH, ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
+  let output = ''
   child.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-2000)
+    output = (output + chunk.toString()).slice(-2000)
   })
   const url = `http://127.0.0.1:${port}`
   const failed = once(child, 'error').then(([error]) => error as NodeJS.ErrnoException)
@@ -35,9 +35,9 @@ export async function startProgram({ command, args, debianPackages, port, env }:
     pid: child.pid ?? 0,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
-      const patience = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)
+      const timeout = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)
       await exited
-      clearTimeout(patience)
+      clearTimeout(timeout)
     },
   }
   const deadline = performance.now() + TIMEOUT_MS
@@ -45,10 +45,11 @@ export async function startProgram({ command, args, debianPackages, port, env }:
     const answer = await Promise.race([failed, fetch(url).catch(() => undefined)])
     if (answer instanceof Response) return running
     if (answer) throw answer.code === 'ENOENT' ? new Skipped(`apt-get install ${debianPackages}`) : answer
-    if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode} before it answered: ${said}`)
+    if (child.exitCode !== null)
+      throw new Error(`${command} ended with ${child.exitCode} before it answered: ${output}`)
     if (performance.now() > deadline) {
       await running[Symbol.asyncDispose]()
-      throw new Error(`${command} did not answer within ${TIMEOUT_MS} ms: ${said}`)
+      throw new Error(`${command} did not answer within ${TIMEOUT_MS} ms: ${output}`)
     }
     await wait(50)
   }

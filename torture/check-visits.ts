@@ -15,7 +15,7 @@ type Knowledge = {
   account: string
   id: string
   labels: Map<string, number>
-  floors: Floor[]
+  minVersions: MinVersion[]
   purges: Call[]
   deletedAt: number
 }
@@ -30,7 +30,7 @@ function knowledgeOf(records: Records, environment: string): Knowledge {
     account: environment.split('/')[1] ?? '',
     id: idOf(environment),
     labels: new Map(calls.flatMap(({ upload }) => (upload ? [[upload.label, upload.version] as const] : []))),
-    floors: floorsOf(records, environment),
+    minVersions: minVersionsOf(records, environment),
     purges: calls.filter(({ kind, outcome }) => kind === 'purge' && outcome === 'acknowledged'),
     deletedAt: Math.min(Number.POSITIVE_INFINITY, ...deletions),
   }
@@ -47,10 +47,10 @@ function crossed({ account, id, labels }: Knowledge, { status, marks, path }: Vi
   return undefined
 }
 
-function older({ floors }: Knowledge, { marks, begun }: Visit): string | undefined {
-  const floor = floors.findLast(({ since }) => since < begun)?.version ?? 0
-  if (!marks || marks.version >= floor) return undefined
-  return `version ${marks.version} came after version ${floor} had gone live`
+function older({ minVersions }: Knowledge, { marks, begun }: Visit): string | undefined {
+  const minVersion = minVersions.findLast(({ since }) => since < begun)?.version ?? 0
+  if (!marks || marks.version >= minVersion) return undefined
+  return `version ${marks.version} came after version ${minVersion} had gone live`
 }
 
 /** A page that was made before a purge was even asked for, and came to somebody who asked after it was acknowledged. */
@@ -73,35 +73,35 @@ function afterDeletion({ deletedAt }: Knowledge, { status, begun }: Visit): stri
   return status === 200 && begun > deletedAt ? 'a page came after the environment was deleted' : undefined
 }
 
-type Floor = { since: number; version: number }
+type MinVersion = { since: number; version: number }
 
 /**
  * The oldest version that may be seen, from which moment on. It rises when an upload was seen to be done, and falls as soon as
  * somebody asks for an older deployment. An upload counts only where everything that could bring back an older version was
  * over when it was sent: operations of one environment are worked on in the order they were asked for.
  */
-function floorsOf({ calls, ended }: Records, environment: string): Floor[] {
+function minVersionsOf({ calls, ended }: Records, environment: string): MinVersion[] {
   const own = calls.filter(({ about, outcome }) => about === environment && outcome !== 'refused')
   const activations = own.filter(({ kind }) => kind === 'activate')
   const unsure = own.filter(({ upload, outcome }) => upload && outcome === 'unsure')
-  const rises = own.flatMap((call): Floor[] => {
+  const rises = own.flatMap((call): MinVersion[] => {
     const end = ended.get(call.operation)
     if (!call.upload || call.outcome !== 'acknowledged' || !end || end.error !== undefined) return []
     const mayFall = [...activations, ...unsure].some((other) => other.begun < end.at && other.ended > call.begun)
     return mayFall ? [] : [{ since: end.at, version: call.upload.version }]
   })
   const falls = activations.map(({ begun, activated }) => ({ since: begun, version: activated ?? 0, isFall: true }))
-  const floors: Floor[] = []
-  let floor = 0
+  const minVersions: MinVersion[] = []
+  let minVersion = 0
   for (const step of [...rises, ...falls].sort((a, b) => a.since - b.since)) {
-    floor = 'isFall' in step ? Math.min(floor, step.version) : Math.max(floor, step.version)
-    floors.push({ since: step.since, version: floor })
+    minVersion = 'isFall' in step ? Math.min(minVersion, step.version) : Math.max(minVersion, step.version)
+    minVersions.push({ since: step.since, version: minVersion })
   }
-  return floors
+  return minVersions
 }
 
-export const floorOf = (records: Records, environment: string, at: number): number =>
-  floorsOf(records, environment).findLast(({ since }) => since < at)?.version ?? 0
+export const minVersionAt = (records: Records, environment: string, at: number): number =>
+  minVersionsOf(records, environment).findLast(({ since }) => since < at)?.version ?? 0
 
 const describe = ({ path, status, marks, cacheStatus }: Visit): string =>
   `${path}: ${status} ${cacheStatus} ${JSON.stringify(marks)}`

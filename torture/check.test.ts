@@ -51,8 +51,11 @@ function life() {
 
   const violations = () => check(records, found).map(({ what }) => what)
   function assertViolation(expected: RegExp) {
-    const told = violations()
-    assert.ok(told.length > 0 && told.every((what) => expected.test(what)), `expected ${expected}, was told: ${told}`)
+    const actual = violations()
+    assert.ok(
+      actual.length > 0 && actual.every((what) => expected.test(what)),
+      `expected ${expected}, but found: ${actual}`,
+    )
   }
   return { records, found, environment, rebuild, called, upload, visited, violations, assertViolation, now: () => time }
 }

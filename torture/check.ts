@@ -2,7 +2,7 @@
  * What must hold after everything: pure, from the journal and from what was found when all was quiet. Each check says what is
  * wrong with which environment; an empty list is a good end.
  */
-import { checkVisits, floorOf } from './check-visits.ts'
+import { checkVisits, minVersionAt } from './check-visits.ts'
 import { type Call, deletionsOf, idOf, type Marks, type Records, type Spoils, type Violation } from './journal.ts'
 
 export type FoundOperation = { isDone: boolean; error: string | undefined }
@@ -201,12 +201,12 @@ function checkSites(records: Records, { environments }: Found): Violation[] {
     if (marks?.build !== undefined && marks.build !== build) {
       wrong.push(`its site shows the build ${marks.build}, and ${build} is live`)
     }
-    const floor = floorOf(records, about, Number.POSITIVE_INFINITY)
+    const minVersion = minVersionAt(records, about, Number.POSITIVE_INFINITY)
     const shown = marks?.version ?? 0
-    if (build !== '' && status === 200 && shown < floor) {
-      wrong.push(`its site shows version ${shown}, which is older than ${floor}, which went live`)
+    if (build !== '' && status === 200 && shown < minVersion) {
+      wrong.push(`its site shows version ${shown}, which is older than ${minVersion}, which went live`)
     }
-    if (build === '' && floor > 0) wrong.push(`version ${floor} went live, and nothing is live`)
+    if (build === '' && minVersion > 0) wrong.push(`version ${minVersion} went live, and nothing is live`)
     // A rollback pins its version until an upload is live.
     const expected = [...lastVersions(records.calls, about), ...activatedVersions(records.calls, about)]
     if (rebuilt && !expected.includes(rebuilt.version)) {

@@ -149,7 +149,7 @@ export function linesAbout(
   const start = Math.min(...calls.map(({ begun }) => begun), ...faults.map(({ begun }) => begun))
   const at = (ms: number) => `${((ms - start) / 1000).toFixed(3).padStart(9)} s`
   const lines: [number, string][] = []
-  const told = new Set<string>()
+  const listed = new Set<string>()
   for (const call of calls.filter(({ about }) => about === environment || environment.startsWith(`${about}/`))) {
     const { kind, outcome, status, reason, operation, caller, upload, purge, value, activated } = call
     const data = JSON.stringify({ ...upload, ...purge, value, activated })
@@ -158,8 +158,8 @@ export function linesAbout(
       lines.push([call.ended, `${kind} by ${caller}: ${outcome} ${status} ${reason} ${idOf(operation)}`])
     }
     const end = ended.get(operation)
-    if (end && !told.has(operation)) lines.push([end.at, `done: ${kind} ${idOf(operation)} ${end.error ?? 'well'}`])
-    told.add(operation)
+    if (end && !listed.has(operation)) lines.push([end.at, `done: ${kind} ${idOf(operation)} ${end.error ?? 'well'}`])
+    listed.add(operation)
   }
   for (const { kind, begun, detail } of faults) lines.push([begun, `FAULT ${kind} ${detail}`])
   const odd = visits.filter((visit) => visit.environment === environment && visit.status !== 200)

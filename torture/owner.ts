@@ -4,17 +4,17 @@ import type { resources } from '../src/contract/index.ts'
 import { formOf } from '../test/support/service/deploy.ts'
 import { archiveOf } from './archives.ts'
 import { tagOf } from './check-visits.ts'
-import type { House } from './service.ts'
 import { idOf } from './journal.ts'
 import type { OwnerAct, OwnerKind } from './plan.ts'
+import type { TortureService } from './service.ts'
 import type { Slot, Tenant } from './tenant.ts'
 import type { World } from './world.ts'
 
 const OPERATIONS_KEPT = 6
 
-type Parts = { house: House; tenant: Tenant; world: World; next: () => OwnerAct; count(kind: string): void }
+type Parts = { service: TortureService; tenant: Tenant; world: World; next: () => OwnerAct; count(kind: string): void }
 
-export async function runOwner({ house, tenant, world, next, count }: Parts, signal: AbortSignal) {
+export async function runOwner({ service, tenant, world, next, count }: Parts, signal: AbortSignal) {
   const { account, act } = tenant
 
   async function doOne(given: OwnerAct, slot: Slot) {
@@ -66,7 +66,7 @@ export async function runOwner({ house, tenant, world, next, count }: Parts, sig
     act({ kind: 'purge', about, purge: what }, `/v1/${about}:clearCache`, { body: what })
 
   async function activate({ environment: about, versions }: Slot, which: number) {
-    const { json } = await house.call(account, `/v1/${about}/deployments`)
+    const { json } = await service.call(account, `/v1/${about}/deployments`)
     const known = ((json?.deployments ?? []) as resources.Deployment[]).filter(({ build }) => versions.has(build))
     const chosen = known[which % Math.max(1, known.length)]
     if (!chosen) return undefined

@@ -31,7 +31,7 @@ async function run(): Promise<number> {
   const ends: (() => unknown)[] = []
   try {
     const outcome = await torture({ after: (end) => void ends.unshift(end) }, { seconds, seed, accounts })
-    tell(outcome)
+    print(outcome)
     say(`seed ${seed}`)
     return outcome.violations.length === 0 ? 0 : 1
   } finally {
@@ -39,7 +39,7 @@ async function run(): Promise<number> {
   }
 }
 
-function tell({ violations, actions, faults, restarts, calls, refusals, visits, kept }: Outcome) {
+function print({ violations, actions, faults, restarts, calls, refusals, visits, kept }: Outcome) {
   for (const [about, found] of Map.groupBy(violations, (violation) => violation.about)) {
     say('')
     for (const { what } of found.slice(0, SHOWN)) say(`VIOLATION  ${what}`)

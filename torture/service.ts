@@ -30,9 +30,9 @@ export type Reply = {
 
 export type CallOptions = { method?: string; body?: unknown; caller?: string; timeoutMs?: number; as?: string }
 
-export type House = Awaited<ReturnType<typeof openHouse>>
+export type TortureService = Awaited<ReturnType<typeof openTortureService>>
 
-export async function openHouse(t: Scope, world: World, accounts: readonly string[]) {
+export async function openTortureService(t: Scope, world: World, accounts: readonly string[]) {
   const kept: (() => unknown)[] = []
   const disk = await smallDisk({ after: (end) => void kept.push(end) }, DISK_MEGABYTES)
   const clockFile = join(await temporaryFolder(t), 'clock.json')

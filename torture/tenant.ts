@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import type { WebhookUrls } from '../test/support/service/webhooks.ts'
 import { urlsOf } from '../test/support/service/webhooks.ts'
-import type { House, Reply } from './service.ts'
 import type { Call, Journal } from './journal.ts'
 import { SLOTS } from './plan.ts'
+import type { Reply, TortureService } from './service.ts'
 
 export type Slot = {
   number: number
@@ -27,7 +27,7 @@ export type Tenant = ReturnType<typeof createTenant>
 
 const READY_TRIES = 40
 
-export function createTenant(account: string, house: House, journal: Journal) {
+export function createTenant(account: string, service: TortureService, journal: Journal) {
   const slots = Array.from({ length: SLOTS }, (_, number) => emptySlot(number))
   let calls = 0
 
@@ -39,7 +39,7 @@ export function createTenant(account: string, house: House, journal: Journal) {
   ): Promise<{ call: Call; reply: Reply }> {
     const caller = `${by}-${account}-${++calls}`
     const call = journal.begin({ ...given, account, caller })
-    const reply = await house.call(account, path, { method, body, caller })
+    const reply = await service.call(account, path, { method, body, caller })
     journal.settle(call, {
       outcome: outcomeOf(reply),
       status: reply.status,
@@ -84,7 +84,7 @@ export function createTenant(account: string, house: House, journal: Journal) {
 
   async function untilReady(environment: string): Promise<string> {
     for (let tries = 0; tries < READY_TRIES; tries++) {
-      const { json } = await house.call(account, `/v1/${environment}`)
+      const { json } = await service.call(account, `/v1/${environment}`)
       if (json?.url) return json.url
       await wait(100)
     }

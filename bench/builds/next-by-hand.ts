@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Bench, median } from '../bench.ts'
-import { byHand, NEXT_START, startApp, zipExample } from './by-hand.ts'
 import { createApp, createEnvironment, deploy, read, rebuild, visit } from '../client.ts'
 import { logIn, startService, temporaryFolder } from '../service.ts'
+import { byHand, NEXT_START, startApp, zipExample } from './by-hand.ts'
 
 const ROUNDS = 3
 const WAKE_ROUNDS = 5

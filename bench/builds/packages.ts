@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Bench, median } from '../bench.ts'
-import { zipExample } from './by-hand.ts'
 import { createApp, createEnvironment, deploy, read } from '../client.ts'
 import { logIn, startService, temporaryFolder } from '../service.ts'
+import { zipExample } from './by-hand.ts'
 
 const OTHERS = 4
 

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Bench, median } from '../bench.ts'
-import { handEnvironment, NEXT_START, run, startApp } from './by-hand.ts'
 import { type Caller, createApp, createEnvironment, deploy, read, rebuild } from '../client.ts'
 import { logIn, PROJECT, startService, temporaryFolder } from '../service.ts'
+import { handEnvironment, NEXT_START, run, startApp } from './by-hand.ts'
 
 const ROUNDS = 5
 const FILLING = { files: 20_000, bytes: 60_000 }

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Bench, median, type Result } from '../bench.ts'
-import { byHand, NEXT_START, zipExample } from './by-hand.ts'
 import { type Caller, createApp, createEnvironment, deploy, rebuild, visit } from '../client.ts'
 import { logIn, startService, temporaryFolder } from '../service.ts'
+import { byHand, NEXT_START, zipExample } from './by-hand.ts'
 
 const ROUNDS = 3
 

@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fetchCacheSuite, startCacheSuite, type Tally, tallyOf } from '../../test/support/edge/cache-suite.ts'
 import type { Bench, Result } from '../bench.ts'
+import { temporaryFolder } from '../service.ts'
 import { startEdgeBefore } from './edge.ts'
 import { type Origin, PEERS, type Peer } from './other-caches.ts'
-import { temporaryFolder } from '../service.ts'
 
 /** A bench for each peer, for not everybody has all of them. */
 export const edgeConformance: readonly Bench[] = PEERS.map((peer) => ({

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createLog, systemClock } from '../../src/base/index.ts'
 import { startEdge, type Target } from '../../src/edge/index.ts'
-import type { Origin } from './other-caches.ts'
 import { end, ready } from '../service.ts'
+import type { Origin } from './other-caches.ts'
 
 export type RunningEdge = AsyncDisposable & { url: string; pid: number }
 

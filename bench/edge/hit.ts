@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench, Result } from '../bench.ts'
-import { startEdgeBefore, startOrigin } from './edge.ts'
-import { nginx, type Peer, varnish } from './other-caches.ts'
 import { inTurns, TURNS } from '../rounds.ts'
 import { temporaryFolder } from '../service.ts'
+import { startEdgeBefore, startOrigin } from './edge.ts'
+import { nginx, type Peer, varnish } from './other-caches.ts'
 
 const PAGE_BYTES = 10 * 1024
 

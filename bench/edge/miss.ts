@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench } from '../bench.ts'
-import { startEdgeBefore, startOrigin } from './edge.ts'
-import { startNginx } from './nginx.ts'
 import { inTurns, TURNS } from '../rounds.ts'
 import { temporaryFolder } from '../service.ts'
+import { startEdgeBefore, startOrigin } from './edge.ts'
+import { startNginx } from './nginx.ts'
 
 const PAGE_BYTES = 10 * 1024
 /** A miss is a long way through much code, and some tens of thousands of them pass until all of it is compiled. */

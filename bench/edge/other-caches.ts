@@ -4,8 +4,8 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startNginx } from './nginx.ts'
 import { freePort, type Running, startProgram, versionOf } from '../program.ts'
+import { startNginx } from './nginx.ts'
 
 export type Origin = { host: string; port: number }
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_NETWORK_SETTINGS, type NetworkView, openNetworks } from '../../src/engines/index.ts'
 import { type Bench, Skipped } from '../bench.ts'
-import { startEdgeBefore } from './edge.ts'
 import { inTurns, TURNS } from '../rounds.ts'
 import { end, ready, temporaryFolder } from '../service.ts'
+import { startEdgeBefore } from './edge.ts'
 
 const PAGE_BYTES = 10 * 1024
 const PORT = 8080

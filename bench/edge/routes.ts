@@ -3,9 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench } from '../bench.ts'
 import { memoryOf } from '../cpu.ts'
-import { hostOf, startEdgeBefore, startOrigin } from './edge.ts'
 import { inTurns, TURNS } from '../rounds.ts'
 import { temporaryFolder } from '../service.ts'
+import { hostOf, startEdgeBefore, startOrigin } from './edge.ts'
 
 const FEW = 10
 const MANY = 10_000

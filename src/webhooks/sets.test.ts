@@ -3,12 +3,12 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { house } from '../../test/support/modules/deployments.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import { type Sql, statement } from '../storage/index.ts'
 import { createWebhookSets } from './sets.ts'
 
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const { id, appName } = await modules.environment()
   const { clock, newId } = modules
   let queries = 0

@@ -292,10 +292,10 @@ test('charts appear after visits, with a table of the same numbers, for pointer,
   assert.deepEqual(await listOf('Most visited'), ['/ (opens in a new tab) 2'])
   assert.deepEqual(await listOf('Missing'), ['/lost (opens in a new tab) 1'])
 
-  const told = await table(page, 'Requests')
-  assert.equal(told.length, 60)
+  const rows = await table(page, 'Requests')
+  assert.equal(rows.length, 60)
   assert.equal(
-    told.reduce((all, [, requests]) => all + Number(requests), 0),
+    rows.reduce((all, [, requests]) => all + Number(requests), 0),
     5,
   )
   const latencies = await table(page, 'Time to answer')
@@ -305,7 +305,7 @@ test('charts appear after visits, with a table of the same numbers, for pointer,
     'a minute without visits took no time',
   )
 
-  await assertShared(page, told)
+  await assertShared(page, rows)
   for (const scheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme: scheme })
     for (const property of ['--accent', '--warn', '--bad-solid']) await assertDrawn(page, 'Requests', property)
@@ -373,7 +373,7 @@ async function table(page: Page, title: string): Promise<string[][]> {
 }
 
 /** Keys and pointer in one chart move the cursor of all, and what it stands on is told as the table has it. */
-async function assertShared(page: Page, told: string[][]) {
+async function assertShared(page: Page, rows: string[][]) {
   const slider = (title: string) => page.getByRole('slider', { name: `${title} over time` })
   await slider('Requests').focus()
   await page.keyboard.press('Home')
@@ -382,7 +382,7 @@ async function assertShared(page: Page, told: string[][]) {
   }
   await page.keyboard.press('End')
   await page.keyboard.press('ArrowLeft')
-  const [time, requests] = told[1] ?? []
+  const [time, requests] = rows[1] ?? []
   assert.match(
     (await slider('Requests').getAttribute('aria-valuetext')) ?? '',
     new RegExp(`^${time} to .*: ${requests}( \\(.*\\))?$`),

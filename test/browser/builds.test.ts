@@ -211,8 +211,8 @@ test('a roll back says what changes, makes no build, and visitors get the older 
 
   const asked = page.getByRole('dialog')
   await asked.getByText('another one').waitFor()
-  for (const said of [/variables it was made with/, /cache is purged/, /No build is made/]) {
-    await asked.getByText(said).waitFor()
+  for (const text of [/variables it was made with/, /cache is purged/, /No build is made/]) {
+    await asked.getByText(text).waitFor()
   }
   await assertAccessible(page, 'the question before a roll back')
   await asked.getByRole('button', { name: 'Roll back' }).click()

@@ -113,10 +113,10 @@ export async function makePerson(
   role: 'viewer' | 'developer' | 'owner',
   { email = `${role}@example.com`, account = 'default' } = {},
 ): Promise<Person> {
-  const said = JSON.parse(
+  const created = JSON.parse(
     await service.operator('users', 'create', email, '--account', account, '--role', role, '--json'),
   )
-  return { email, password: said.password }
+  return { email, password: created.password }
 }
 
 /** Opens a page as this person. That the log-in page works is a test of its own. */
@@ -158,11 +158,11 @@ export async function assertAccessible(page: Page, what: string, rules: readonly
   const violations = (await page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations)`,
   )) as Violation[]
-  const said = violations.map(
+  const complaints = violations.map(
     ({ id, help, nodes }) =>
       `${id}: ${help}\n${nodes.map(({ target, failureSummary }) => `  ${target.join(' ')}: ${failureSummary.replaceAll('\n', ' ')}`).join('\n')}`,
   )
-  assert.equal(said.length, 0, `${what}:\n${said.join('\n')}`)
+  assert.equal(complaints.length, 0, `${what}:\n${complaints.join('\n')}`)
 }
 
 /** Fails where the page is wider than its window. */

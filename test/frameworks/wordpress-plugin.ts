@@ -410,8 +410,8 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     const old = String(Number(time) - 3600)
     const key = await wordpress.read(`wp_hash('headland_work${old}', 'nonce')`)
     assert.equal((await ajax({ time: old, key })).status, 403, 'a key of an hour ago')
-    const anybody = await fetch(`${wordpress.url}/wp-admin/admin-post.php?action=headland_rebuild`)
-    assert.equal(anybody.status, 400)
+    const stranger = await fetch(`${wordpress.url}/wp-admin/admin-post.php?action=headland_rebuild`)
+    assert.equal(stranger.status, 400)
     const asSubscriber = `define('WP_ADMIN', true); require 'wp-load.php';
       wp_set_current_user(wp_insert_user(['user_login' => uniqid(), 'user_pass' => 'x', 'role' => 'subscriber']));
       $_REQUEST['_wpnonce'] = wp_create_nonce('headland_rebuild'); do_action('admin_post_headland_rebuild');`

@@ -130,8 +130,8 @@ describe('what the plugin shows of a build', { skip }, async () => {
     await until(() => calls.length === 1, 'the call')
     await quiet()
     const ajax = `${wordpress.url}/wp-admin/admin-ajax.php`
-    const anybody = await fetch(ajax, { method: 'POST', body: new URLSearchParams({ action: 'headland_progress' }) })
-    assert.equal(anybody.status, 400)
+    const stranger = await fetch(ajax, { method: 'POST', body: new URLSearchParams({ action: 'headland_progress' }) })
+    assert.equal(stranger.status, 400)
     await assert.rejects(wordpress.admin('admin-ajax.php', { action: 'headland_progress', _ajax_nonce: 'x' }), /403/)
     const asSubscriber = `define('WP_ADMIN', true); define('DOING_AJAX', true); require 'wp-load.php';
       wp_set_current_user(wp_insert_user(['user_login' => uniqid(), 'user_pass' => 'x', 'role' => 'subscriber']));

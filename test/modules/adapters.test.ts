@@ -15,7 +15,7 @@ import { Problem } from '../../src/contract/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { lowerModules } from '../support/modules/core.ts'
+import { openCoreModules } from '../support/modules/core.ts'
 
 const engine = await testSandbox()
 const user = process.getuid?.() === 0 ? { uid: 210_009, gid: 210_009 } : undefined
@@ -77,7 +77,7 @@ type Given = {
 /** Packages stand in the source, as if they had been installed. */
 async function built(t: TestContext, { files, adapter, build, variables = {}, rootDirectory = '' }: Given) {
   const top = await temporaryFolder(t)
-  const { sql, clock, newId } = await lowerModules(t)
+  const { sql, clock, newId } = await openCoreModules(t)
   const place = createWorkspace({ folder: join(top, 'work'), user, isLayered: engine.overlayMissing === undefined })
   await place.empty()
   await place.makeFolder('source')

@@ -8,10 +8,10 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Place } from '../../src/edge/cache/disk/index.ts'
 import { currentBoot } from '../../src/edge/cache/disk/marker.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { rounds } from '../support/long.ts'
 import { openTestDisk } from '../support/edge/cache-disk.ts'
 import { bodyOf, random } from '../support/edge/cache-disk-model.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { rounds } from '../support/long.ts'
 import { noSmallDisk, smallDisk } from '../support/machine/small-disk.ts'
 import { until } from '../support/until.ts'
 
@@ -68,28 +68,28 @@ async function livesOn(t: TestContext, folder: string, bounds: Bounds, next: () 
 
     const disk = await openTestDisk(t, { folder, ...bounds, bootId: currentBoot() })
     assert.deepEqual(disk.reports, [])
-    const told = disk.told.map((line) => (line.startsWith('note') ? line : `put ${line.slice(4)}`))
+    const replayed = disk.replayed.map((line) => (line.startsWith('note') ? line : `put ${line.slice(4)}`))
     // A large object stands where it was finished; between its beginning and that nothing else is asked for.
     const notKept = new Set(done.filter((line) => line.endsWith('not kept')).map((line) => line.split(' ')[2]))
     const appended = asked.filter((line) => line.startsWith('note') || !notKept.has(line.split(' ')[1]))
     const expected = [...past, ...appended.map((line) => line.replace('large', 'put'))]
-    const start = told[0] === undefined ? expected.length : expected.indexOf(told[0])
-    assert.ok(start >= 0, `${told[0]} was never asked for`)
-    assert.deepEqual(told, expected.slice(start, start + told.length))
+    const start = replayed[0] === undefined ? expected.length : expected.indexOf(replayed[0])
+    assert.ok(start >= 0, `${replayed[0]} was never asked for`)
+    assert.deepEqual(replayed, expected.slice(start, start + replayed.length))
     // A note that could concern nothing was not written.
-    const missing = told.length === 0 ? [] : expected.slice(0, start).filter((line) => line.startsWith('put'))
+    const missing = replayed.length === 0 ? [] : expected.slice(0, start).filter((line) => line.startsWith('put'))
     if (bounds.maxBytes > 100 * MIB) assert.deepEqual(missing, [])
     seen.dropped += missing.length
     if (lastNote) {
       // Whether it is in a segment that was dropped or not: from its time on, nothing is missing at the end.
       const at = expected.indexOf(lastNote.split(' ').slice(1, -1).join(' '))
       assert.ok(at >= 0)
-      assert.ok(start + told.length > at, 'the last note that was acknowledged was found')
+      assert.ok(start + replayed.length > at, 'the last note that was acknowledged was found')
     }
-    if (start + told.length < expected.length) seen.torn++
+    if (start + replayed.length < expected.length) seen.torn++
 
     const shown = new Map(disk.places)
-    for (const line of told) {
+    for (const line of replayed) {
       if (line.startsWith('put ')) continue
       seen.notes++
       const [, purged = '', before = ''] = line.split(' ')
@@ -111,7 +111,7 @@ async function livesOn(t: TestContext, folder: string, bounds: Bounds, next: () 
       assert.ok(isThere ? body?.equals(bodyOf(Number(meta))) : body === undefined, `${meta} is as it was put`)
     }
     await disk.close()
-    past = told
+    past = replayed
   }
 }
 
@@ -128,10 +128,10 @@ async function live(folder: string, { maxBytes, segmentBytes, compiled }: Bounds
   )
   const exited = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))
   if (!killsItself) child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), delayMs))
-  const said = await text(child.stdout)
+  const output = await text(child.stdout)
   assert.equal(await exited, 'SIGKILL')
   // The last line may be torn off like everything else.
-  return said.split('\n').slice(1, -1)
+  return output.split('\n').slice(1, -1)
 }
 
 test('a full disk costs puts and one report, and is used again once there is room', {
@@ -168,8 +168,8 @@ test('a full disk costs puts and one report, and is used again once there is roo
   await disk.close()
   const next = await openTestDisk(t, { folder, segmentBytes: MIB })
   assert.deepEqual(next.reports, [])
-  assert.deepEqual(next.told.slice(0, 2), ['put before', 'note n'])
-  assert.deepEqual(next.told.slice(-2), ['put after', 'note m'])
+  assert.deepEqual(next.replayed.slice(0, 2), ['put before', 'note n'])
+  assert.deepEqual(next.replayed.slice(-2), ['put after', 'note m'])
   assert.ok(next.places.get('after'))
   for (const place of next.places.values()) assert.ok(await next.read(place))
 })
@@ -188,7 +188,7 @@ test('after a failed write nothing is kept for a while, but notes are', { skip: 
   assert.equal(disk.put('too early', Buffer.alloc(10)), undefined)
   assert.equal(disk.openLarge(), undefined)
   assert.equal(disk.note('m'), true)
-  assert.deepEqual((await openTestDisk(t, { folder })).told, ['put before', 'note n', 'note m'])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed, ['put before', 'note n', 'note m'])
 })
 
 test('a purge that finds the disk full empties the cache, and the next process finds nothing', {
@@ -208,7 +208,7 @@ test('a purge that finds the disk full empties the cache, and the next process f
   assert.equal(disk.bytes(), 0)
   assert.equal(disk.reports.length, 1)
   const next = await openTestDisk(t, { folder })
-  assert.deepEqual(next.told, [])
+  assert.deepEqual(next.replayed, [])
   await until(() => readdirSync(folder).every((name) => !name.endsWith('.segment')))
 })
 
@@ -226,7 +226,7 @@ test('an opening that finds the disk full does without, and a later one with it'
   await small.free()
   await until(() => full.put('b', Buffer.alloc(1000)) !== undefined)
   assert.equal(full.note('m'), true)
-  assert.deepEqual((await openTestDisk(t, { folder })).told.slice(-2), ['put b', 'note m'])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed.slice(-2), ['put b', 'note m'])
 })
 
 test('a purge that can be neither written nor made good by forgetting says so, until it is', {
@@ -254,5 +254,5 @@ test('a purge that can be neither written nor made good by forgetting says so, u
   rmdirSync(join(folder, 'valid'))
   await until(() => disk.put('c', Buffer.alloc(10)) !== undefined)
   assert.equal(disk.note('m'), true)
-  assert.deepEqual((await openTestDisk(t, { folder })).told.slice(-2), ['put c', 'note m'])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed.slice(-2), ['put c', 'note m'])
 })

@@ -9,7 +9,7 @@ import { createDeployments, createRetries, type Pins, type Requests } from '../.
 import { createOperations } from '../../src/operations/index.ts'
 import { type Sql, statement, type Vault } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
-import { lowerModules } from '../support/modules/core.ts'
+import { openCoreModules } from '../support/modules/core.ts'
 
 type Listed = { environments: resources.Environment[]; nextPageToken: string }
 type Asked = { pageSize?: number; pageToken?: string; orderBy?: string }
@@ -24,7 +24,7 @@ const DRAFT = {
 }
 
 async function start(t: Scope) {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   let statements = 0
   const sql: Sql = {
     ...modules.sql,

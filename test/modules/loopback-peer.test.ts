@@ -47,7 +47,7 @@ async function startApp(scope: Scope, view: NetworkView, listen: { host?: string
 }
 
 /** What is said there to a process of root on this machine, or the code of the error. */
-function told(host: string, port: number): Promise<string> {
+function replyOf(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
     const socket = connect({ host, port, timeout: 30_000 })
@@ -90,7 +90,7 @@ test('an app is called from its own loopback, whatever it listens on', { skip },
   ] as const) {
     const view = await networks.open('app', { callsService: true, port: PORT })
     const app = await startApp(t, view, { port: PORT, ...(host === undefined ? {} : { host }) })
-    assert.equal(await told(view.address, PORT), `${address} ${address}`, `listening on ${host}`)
+    assert.equal(await replyOf(view.address, PORT), `${address} ${address}`, `listening on ${host}`)
     await app.stop(0)
     await view.close()
   }
@@ -112,7 +112,7 @@ test('a caller keeps its port, by which both ends know a connection that has jus
   }
   await app.stop(0)
   // Its sockets go a moment after it.
-  await until(async () => (await told(view.address, PORT)) === 'ECONNREFUSED')
+  await until(async () => (await replyOf(view.address, PORT)) === 'ECONNREFUSED')
 })
 
 test('an app that calls itself is not taken for the service, nor the service for it', { skip }, async (t) => {
@@ -155,7 +155,7 @@ test('an app that calls itself is not taken for the service, nor the service for
 test('what else listens on the loopback of an app is not reached from outside', { skip }, async (t) => {
   const view = await (await open(t)).open('app', { callsService: true, port: PORT })
   await startApp(t, view, { host: '127.0.0.1', port: 9229 })
-  assert.equal(await told(view.address, 9229), 'ECONNREFUSED')
+  assert.equal(await replyOf(view.address, 9229), 'ECONNREFUSED')
 })
 
 test('nobody else reaches an app by its loopback: no other app, no neighbour, no user', { skip }, async (t) => {
@@ -172,7 +172,7 @@ test('nobody else reaches an app by its loopback: no other app, no neighbour, no
   }
   const asNobody = ['--reuid', '65534', '--regid', '65534', '--clear-groups', 'bash', '-c', 'exec 3<>/dev/tcp/$0/$1']
   await assert.rejects(run('setpriv', [...asNobody, other.address, String(PORT)]), /refused/i)
-  assert.equal(await told(other.address, PORT), '127.0.0.1 127.0.0.1')
+  assert.equal(await replyOf(other.address, PORT), '127.0.0.1 127.0.0.1')
 })
 
 test('an app that calls in the name of loopback or of the gateway reaches no other, even with the rights to try', {
@@ -281,10 +281,10 @@ test('what an app does on its own loopback takes few places in the kernel’s ta
       for (let port = 1; port <= 1000; port++) await send(port)
       console.log(open)
     })`
-  const aside = await startJob(view, script, { port: PORT + 1, calls: 500 })
-  t.after(() => aside.stop(0))
-  await aside.printed
-  assert.deepEqual([aside.text(), await tracked()], ['500\n', 0])
+  const local = await startJob(view, script, { port: PORT + 1, calls: 500 })
+  t.after(() => local.stop(0))
+  await local.printed
+  assert.deepEqual([local.text(), await tracked()], ['500\n', 0])
   const own = await startJob(view, script, { port: PORT, calls: OWN_CALLS + 200 })
   t.after(() => own.stop(0))
   await own.printed

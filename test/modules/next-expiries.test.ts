@@ -122,9 +122,9 @@ test('a revalidation has its time, and pages that are made are reported while a 
   assert.ok(time >= before && time <= Date.now())
   await app.get('/page?key=/new-one')
   await write({ isReplaced: true })
-  const told = api.next()
+  const purged = api.next()
   await app.get('/page?key=/new-two')
-  assert.deepEqual(await told, [], 'the edge keeps what it has')
+  assert.deepEqual(await purged, [], 'the edge keeps what it has')
   assert.deepEqual(Object.keys(api.calls.at(-1)?.body.made ?? {}), ['_N_T_/new-two'])
 })
 
@@ -133,5 +133,5 @@ test('a record that cannot be read leaves the app as it is, and is reported once
   await writeFile(file, '{')
   assert.equal((await app.get('/page?key=/old')).text, 'made by the build')
   assert.equal((await app.get('/page?key=/old')).text, 'made by the build')
-  assert.match(app.said(), /^headland: revalidations may not reach the edge: SyntaxError: [^\n]*\n$/)
+  assert.match(app.output(), /^headland: revalidations may not reach the edge: SyntaxError: [^\n]*\n$/)
 })

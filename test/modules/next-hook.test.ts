@@ -71,13 +71,13 @@ test('a revalidation is told after the handler did its part, and answered when t
   const { app, api } = await start(t)
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   api.gate = gate
-  const told = api.next()
+  const purged = api.next()
   let isAnswered = false
   const answered = app.get('/revalidate?tag=posts&tag=_N_T_/blog/one&tag=_N_T_/blog/[slug]/page').then((answer) => {
     isAnswered = true
     return answer
   })
-  assert.deepEqual(await told, [
+  assert.deepEqual(await purged, [
     'headland-too-many-tags',
     'posts',
     '_N_T_/blog/one',
@@ -105,7 +105,7 @@ test('an API that fails holds the answer up only for a while, and is told again'
   api.status = 503
   const { status } = await app.get('/revalidate?tag=posts')
   assert.equal(status, 200)
-  assert.match(app.said(), /^headland: the edge could not be told what to forget, which is tried again: .* 503\n$/)
+  assert.match(app.output(), /^headland: the edge could not be told what to forget, which is tried again: .* 503\n$/)
   api.status = 200
   assert.deepEqual(await api.next(), ['headland-too-many-tags', 'posts'])
 })
@@ -127,7 +127,7 @@ test('a call that the API refuses is not made again', async (t) => {
   const { app, api } = await start(t)
   api.status = 401
   assert.equal((await app.get('/revalidate?tag=posts')).status, 200)
-  assert.match(app.said(), /^headland: the edge keeps 2 changed entries until they expire: the API answered 401\n$/)
+  assert.match(app.output(), /^headland: the edge keeps 2 changed entries until they expire: the API answered 401\n$/)
   assert.equal(api.calls.length, 1)
 })
 
@@ -145,10 +145,10 @@ test('a page that was made on demand is gone from the edge when that is answered
 
 test('a page that was made anew behind an old answer is told, and one that was made for the first time is not', async (t) => {
   const { app, api } = await start(t)
-  const told = api.next()
+  const purged = api.next()
   await app.get('/first')
   await app.get('/stale')
-  assert.deepEqual(await told, ['_N_T_/old'])
+  assert.deepEqual(await purged, ['_N_T_/old'])
 })
 
 test('switched off, or without the API, nothing is changed', async (t) => {
@@ -157,7 +157,7 @@ test('switched off, or without the API, nothing is changed', async (t) => {
     const { headers } = await app.get('/old')
     assert.deepEqual([headers[TAGS], headers.age], [undefined, undefined])
     await app.get('/revalidate?tag=posts')
-    assert.deepEqual([api.calls, app.said()], [[], ''])
+    assert.deepEqual([api.calls, app.output()], [[], ''])
   }
 })
 
@@ -166,13 +166,13 @@ test('a cache that is not as expected leaves the app as it is, and is said once'
   assert.equal((await app.get('/strange')).text, 'still here')
   assert.equal((await app.get('/strange')).text, 'still here')
   assert.equal((await app.get('/frozen')).text, 'made by the build')
-  assert.equal(app.said(), 'headland: revalidations may not reach the edge: Error: not a class\n')
+  assert.equal(app.output(), 'headland: revalidations may not reach the edge: Error: not a class\n')
 })
 
 test('an address that is none is said, and the app runs', async (t) => {
   const { app } = await start(t, { HEADLESS_APPS_API_URL_ADDRESS: 'nowhere' })
   assert.equal((await app.get('/old')).text, 'made by the build')
-  assert.match(app.said(), /^headland: revalidations do not reach the edge: TypeError: Invalid URL\n$/)
+  assert.match(app.output(), /^headland: revalidations do not reach the edge: TypeError: Invalid URL\n$/)
 })
 
 test('without a sandbox Node loads the file from where it lies, even in a folder with a space', async (t) => {

@@ -6,8 +6,8 @@ import { createBuildRetention } from '../../src/builds/index.ts'
 import { statement } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
 import { holds } from '../support/fuzz.ts'
+import { openModules } from '../support/modules/deployments.ts'
 import { openPinning, type Pinning } from '../support/modules/pins.ts'
-import { house } from '../support/modules/deployments.ts'
 
 const QUIET = { ms: 10_000, maxMs: 25_000 }
 
@@ -206,7 +206,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 test('in whatever order uploads, rebuilds, rollbacks and their ends come, a rollback holds', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   await holds(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 40 }), async (steps) => {
       // What an earlier case left would be claimed, too.

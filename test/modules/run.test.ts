@@ -15,7 +15,7 @@ import type { Limits } from '../../src/engines/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { lowerModules } from '../support/modules/core.ts'
+import { openCoreModules } from '../support/modules/core.ts'
 import { until } from '../support/until.ts'
 
 const engine = await testSandbox()
@@ -66,7 +66,7 @@ async function workOf(
   { files = {}, deadlines = {}, secrets = [], limits = {}, ...more }: Given = {},
 ) {
   const top = await temporaryFolder(t)
-  const { sql, clock, newId } = await lowerModules(t)
+  const { sql, clock, newId } = await openCoreModules(t)
   const place = createWorkspace({ folder: join(top, 'work'), user, isLayered: engine.overlayMissing === undefined })
   await place.empty()
   await place.makeFolder('source')

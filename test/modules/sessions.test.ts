@@ -4,10 +4,10 @@ import { type AttemptLimit, createAttempts, LOG_IN_LIMITS } from '../../src/acco
 import { createKnownNetworks, KNOWN_NETWORKS } from '../../src/accounts/known-networks.ts'
 import { SESSION_MS } from '../../src/accounts/sessions.ts'
 import { statement } from '../../src/storage/index.ts'
-import { lowerModules } from '../support/modules/core.ts'
+import { openCoreModules } from '../support/modules/core.ts'
 
-async function withOwner(t: Parameters<typeof lowerModules>[0]) {
-  const modules = await lowerModules(t)
+async function withOwner(t: Parameters<typeof openCoreModules>[0]) {
+  const modules = await openCoreModules(t)
   const made = await modules.users.create('Owner@Example.com', 'agency', 'owner', { makeAccount: true })
   return { ...modules, password: made.password?.reveal() ?? '' }
 }
@@ -69,7 +69,7 @@ test('wrong guesses from one network do not keep the owner out, who comes from a
 
 /** As if so many attempts were paid already: a hundred slow hashes would prove no more. */
 async function exhaust(
-  { sql, clock }: Pick<Awaited<ReturnType<typeof lowerModules>>, 'sql' | 'clock'>,
+  { sql, clock }: Pick<Awaited<ReturnType<typeof openCoreModules>>, 'sql' | 'clock'>,
   subject: string,
   { burst, intervalMs }: AttemptLimit,
 ) {
@@ -142,7 +142,7 @@ test('all addresses of one IPv6 network are counted as one, and one of IPv4 in e
 })
 
 test('an address of a user cannot be made up that pays for another user', async (t) => {
-  const { sql, clock } = await lowerModules(t)
+  const { sql, clock } = await openCoreModules(t)
   const { take } = createAttempts({ sql, clock })
   const made = [
     'owner@example.com',

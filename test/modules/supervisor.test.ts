@@ -667,9 +667,9 @@ test('the log has what the app wrote, and what became of it', async (t) => {
   await supervisor.start(spec, never)
   await supervisor.die(spec)
   await supervisor.retire(spec.deployment)
-  const told = (await lines()).map(({ stream, text }) => `${stream}: ${text}`)
+  const logged = (await lines()).map(({ stream, text }) => `${stream}: ${text}`)
   const id = shortId(spec.deployment)
-  assert.deepEqual(told.toSorted(), [
+  assert.deepEqual(logged.toSorted(), [
     `service: Deployment ${id} starts: build ${id}.`,
     'service: The app ended by itself (exit code 7).',
     'stderr: to stderr',

@@ -48,9 +48,9 @@ async function pack(workbench: string): Promise<{ files: string[]; file: string 
   const copy = join(workbench, 'copy')
   for (const name of MATERIAL) await cp(join(ROOT, name), join(copy, name), { recursive: true })
   await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  const said = await npm(copy, ['pack', '--json', '--pack-destination', workbench], process.env.PATH)
+  const output = await npm(copy, ['pack', '--json', '--pack-destination', workbench], process.env.PATH)
   // What the build prints comes first.
-  const [packed] = JSON.parse(said.slice(said.indexOf('[\n')))
+  const [packed] = JSON.parse(output.slice(output.indexOf('[\n')))
   return { files: packed.files.map(({ path }: { path: string }) => path), file: join(workbench, packed.filename) }
 }
 

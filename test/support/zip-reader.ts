@@ -10,7 +10,7 @@ import { select } from '../../src/archives/select.ts'
 /** Contents by path; folders end in a slash, and a link is `-> ` and its target. */
 export type Files = Record<string, string>
 
-export async function saidBy(zip: Buffer): Promise<Files> {
+export async function declaredFiles(zip: Buffer): Promise<Files> {
   let end = zip.length - 22
   while (zip.readUInt32LE(end) !== 0x06054b50) end--
   let [count, at] = [zip.readUInt16LE(end + 10), zip.readUInt32LE(end + 16)]

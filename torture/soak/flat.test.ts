@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge, type Sample, slopeOf } from './flat.ts'
 import { createRandom } from '../random.ts'
+import { judge, type Sample, slopeOf } from './flat.ts'
 
 /** Ten minutes, a sample every five seconds. */
 const samples = (valueAt: (minutes: number, index: number) => number): Sample[] =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/modules/deployments.ts'
+import { openModules } from '../../../test/support/modules/deployments.ts'
 import type { Plan } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import { createClaims } from '../../operations/claim.ts'
@@ -11,7 +11,7 @@ import type { Asked } from '../../triggers/index.ts'
 import { createBuildRequests, type Quiet } from './request-build.ts'
 
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const environment = await modules.environment()
   const { id, appName } = environment
   const { account, sql, clock, builds, operations, ledger } = modules

@@ -36,7 +36,7 @@ const environmentsOf = async (app: string): Promise<resources.Environment[]> =>
 const keysOf = ({ shellVariables }: resources.Environment) => shellVariables.map(({ key }) => key).sort()
 
 /** Its build tells what it finds. */
-const telling: Files = {
+const printing: Files = {
   'package.json': JSON.stringify({ scripts: { build: 'node build.js' } }),
   'build.js': `const { A, B, NEXT_PUBLIC_C } = process.env
     console.log('found', (A ?? '').length, (B ?? '').length, NEXT_PUBLIC_C)
@@ -50,7 +50,7 @@ const telling: Files = {
 const FIRST = ['--region', 'EU-W', '--env', 'Production', '--cms', 'wordpress']
 
 test('the first build has the variables that came with the deploy, and the names without a value are told', async () => {
-  const cwd = await project(telling)
+  const cwd = await project(printing)
   const given = ['--variables-file', 'production.env', '--variable', 'A=1234', '--variable', 'NEXT_PUBLIC_C=c']
   const { code, stdout, stderr } = await headland(['deploy', '--app', 'telling', ...FIRST, ...given, '--json'], { cwd })
   assert.equal(code, 0, stderr + stdout)
@@ -67,10 +67,10 @@ test('the first build has the variables that came with the deploy, and the names
   // A later deploy has them set before its build. It is not the first, so no example is told of.
   const again = await headland(['deploy', '--variable', 'B', '--json'], { cwd, input: 'longer than it was\n' })
   assert.equal(again.code, 0, again.stderr + again.stdout)
-  const told = eventsOf(again.stdout)
-  assert.deepEqual(told.find(({ event }) => event === 'variables')?.set, ['B'])
-  assert.ok(told.some(({ event, text }) => event === 'line' && text === 'found 4 18 c'))
-  assert.ok(!told.some(({ message }) => /names variables/.test(String(message))))
+  const later = eventsOf(again.stdout)
+  assert.deepEqual(later.find(({ event }) => event === 'variables')?.set, ['B'])
+  assert.ok(later.some(({ event, text }) => event === 'line' && text === 'found 4 18 c'))
+  assert.ok(!later.some(({ message }) => /names variables/.test(String(message))))
 
   // An upload that is refused leaves what was set, and says so.
   await writeFile(join(cwd, 'large.bin'), randomBytes(3_100_000))
@@ -112,7 +112,7 @@ test('a file with variables is not sent, and Node does not obey it', async () =>
 })
 
 test('in a terminal the names of .env.example are asked for, secrets unseen, and Return leaves one out', async () => {
-  const cwd = await project(telling)
+  const cwd = await project(printing)
   const deploying = inTerminal(`deploy --app asking ${FIRST.join(' ')}`, cwd)
   await deploying.until(/\.env\.example names 4 variables: A, B, NEXT_PUBLIC_C, D\s[\s\S]*values now\? \[Y\/n\] /)
   deploying.child.stdin.write('\r')

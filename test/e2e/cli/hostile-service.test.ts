@@ -110,12 +110,12 @@ async function written(commands: string[][], env: NodeJS.ProcessEnv, cwd = proje
 }
 
 /** Where something is found, with what stands around it. */
-const around = (said: string, pattern: RegExp): string[] =>
-  [...said.matchAll(pattern)].slice(0, 10).map(({ index }) => said.slice(Math.max(0, index - 200), index + 50))
+const around = (output: string, pattern: RegExp): string[] =>
+  [...output.matchAll(pattern)].slice(0, 10).map(({ index }) => output.slice(Math.max(0, index - 200), index + 50))
 
-function isHarmless(said: string) {
-  assert.deepEqual(around(said, /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--\n]/gv), [], 'control characters')
-  assert.deepEqual(around(said, /^FORGED/gm), [], 'forged lines')
+function isHarmless(output: string) {
+  assert.deepEqual(around(output, /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--\n]/gv), [], 'control characters')
+  assert.deepEqual(around(output, /^FORGED/gm), [], 'forged lines')
 }
 
 const commands = Object.entries(TYPED).flatMap(([name, typed]) =>
@@ -135,10 +135,10 @@ for (const manner of MANNERS) {
   test(`no command writes a control character of a service where ${manner}, nor a line that it forged`, async (t) => {
     const url = await startHostileService(t, HOSTILE, manner)
     const env = { ...ENVIRONMENT, HEADLAND_URL: url, HEADLAND_API_USER: ID, HEADLAND_API_PASSWORD: 'p' }
-    const said = await written(commands, env)
-    assert.equal(said.match(/^--- /gm)?.length, commands.length, 'all of them ended')
-    isHarmless(said)
-    assert.match(said, /\\u202e/, 'and what was hidden is shown')
+    const output = await written(commands, env)
+    assert.equal(output.match(/^--- /gm)?.length, commands.length, 'all of them ended')
+    isHarmless(output)
+    assert.match(output, /\\u202e/, 'and what was hidden is shown')
     // A process reads one password.
     isHarmless(await written([['login', '--user', ID, '--password-stdin']], env))
   })
@@ -169,11 +169,11 @@ test('no project writes a control character either, nor a line that it forged', 
       await mkdir(join(at, path, '../..'), { recursive: true })
       await writeFile(join(at, path), content)
     }
-    const said = await written(
+    const output = await written(
       [['deploy'], ['deploy', '--list-files'], ['envs', 'show'], ['builds', '--json']],
       env,
       at,
     )
-    assert.doesNotThrow(() => isHarmless(said), name)
+    assert.doesNotThrow(() => isHarmless(output), name)
   }
 })

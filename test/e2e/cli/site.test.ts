@@ -122,17 +122,21 @@ test('a path that looks like the address of another host stays a path', async ()
 
 test('open hands the address to what opens browsers, as one argument, and prints it', async () => {
   const bin = join(folder, 'bin')
-  const told = join(folder, 'told')
+  const recorded = join(folder, 'told')
   await mkdir(bin)
-  await writeFile(join(bin, 'xdg-open'), `#!/bin/sh\nprintf '%s|' "$@" >"${told}.new"\nmv "${told}.new" "${told}"\n`, {
-    mode: 0o755,
-  })
+  await writeFile(
+    join(bin, 'xdg-open'),
+    `#!/bin/sh\nprintf '%s|' "$@" >"${recorded}.new"\nmv "${recorded}.new" "${recorded}"\n`,
+    {
+      mode: 0o755,
+    },
+  )
   const env = { PATH: [bin, process.env.PATH].join(delimiter), DISPLAY: ':0' }
   const { code, stdout } = await headland(['open', '/news?a=1&b=$(id)'], { env })
   assert.equal(code, 0)
   const url = `${site.url}/news?a=1&b=$(id)`
   assert.equal(stdout, `${url}\n`)
-  const seen = () => readFile(told, 'utf8').catch(() => undefined)
+  const seen = () => readFile(recorded, 'utf8').catch(() => undefined)
   assert.equal(await until(seen), `${url}|`)
 })
 

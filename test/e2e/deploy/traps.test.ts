@@ -137,8 +137,8 @@ test('a native package that is missing without a lockfile is told with who asks 
     'tool.tgz': packed,
   })
   assert.equal(build.failure?.reason, 'NATIVE_PACKAGE_MISSING', log)
-  const said = `The native package ${native} is missing for linux-${process.arch}, which tool 4.60.1 asks for.`
-  assert.ok(log.includes(said), log)
+  const expected = `The native package ${native} is missing for linux-${process.arch}, which tool 4.60.1 asks for.`
+  assert.ok(log.includes(expected), log)
   const { message = '', todo = '' } = build.failure ?? {}
   assert.match(message, /The app has no lockfile, so the newest tool that package\.json allows was taken \(4\.60\.1\)/)
   assert.doesNotMatch(message + todo, /package-lock\.json|lockfile anew/)

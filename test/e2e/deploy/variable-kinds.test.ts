@@ -52,7 +52,7 @@ const SHOWN = `API_KEY=[secret] NEXT_PUBLIC_CMS=${ENDPOINT} NEXT_PUBLIC_COPY=[se
 let visits = 0
 
 /** What the app says of its variables at a visit, as its log has it. */
-async function saidAtVisit(t: Parameters<typeof follow>[0]): Promise<string> {
+async function loggedAtVisit(t: Parameters<typeof follow>[0]): Promise<string> {
   const mark = `/visit-${++visits}`
   const stream = await follow(t, service, { as: viewer }, `/v1/${name}/logs`)
   assert.equal((await siteAnswer(service, url, mark)).text, 'said')
@@ -81,7 +81,7 @@ test('logs of builds and apps show plain values, and strike secrets wherever the
   assert.equal(error, undefined)
   const { text } = await service.call(`/v1/${metadata.build}/log`, { as: viewer })
   assert.ok(text.includes(`built ${SHOWN}`), text)
-  assert.equal(await saidAtVisit(t), SHOWN)
+  assert.equal(await loggedAtVisit(t), SHOWN)
 })
 
 test('plain values are shown to everybody in the account, those of secrets to developers who ask', async () => {
@@ -139,19 +139,19 @@ test('a secret is not made plain without its value', async () => {
 test('a secret that is sent again as plain is seen by everybody', async (t) => {
   await patch(keep({ key: 'API_KEY', kind: 'PLAIN', value: SECRET }, { key: 'CITY', kind: 'PLAIN', value: 'Oslo' }))
   assert.deepEqual((await read('', viewer)).shellVariables[0], { key: 'API_KEY', kind: 'PLAIN', value: SECRET })
-  assert.match(await saidAtVisit(t), new RegExp(`^API_KEY=${SECRET} .* CITY=Oslo `))
+  assert.match(await loggedAtVisit(t), new RegExp(`^API_KEY=${SECRET} .* CITY=Oslo `))
 })
 
 test('what became a secret is struck in the log of an older deployment that is live again, also after a restart', async (t) => {
   const struck = SHOWN.replace('Reykjavik', '[secret]')
   const { deployment } = await read()
   await patch(keep({ key: 'API_KEY', kind: 'SECRET' }, { key: 'CITY', kind: 'SECRET' }))
-  assert.equal(await saidAtVisit(t), struck)
+  assert.equal(await loggedAtVisit(t), struck)
   const asked = await service.call(`/v1/${deployment}:activate`, { method: 'POST', as, body: {} })
   assert.equal((await untilDone(service, as, asked.json.name)).error, undefined)
   assert.equal((await read()).deployment, deployment)
-  assert.equal(await saidAtVisit(t), struck)
+  assert.equal(await loggedAtVisit(t), struck)
   await service.kill()
   service = await startService(t, { dataDir: service.dataDir })
-  assert.equal(await saidAtVisit(t), struck)
+  assert.equal(await loggedAtVisit(t), struck)
 })

@@ -44,8 +44,8 @@ test('files pass a build of another app; a build that waits says for what, can b
     message: 'Waiting for 1 build ahead of it on this machine.',
   })
   assert.equal(waiting.phase, 'QUEUED')
-  const told = await read(older.metadata.build)
-  assert.deepEqual([told.state, told.waiting], ['QUEUED', waiting.waiting])
+  const found = await read(older.metadata.build)
+  assert.deepEqual([found.state, found.waiting], ['QUEUED', waiting.waiting])
 
   const second = (await upload(service, as, busy.name, page('second'))).json
   assert.equal((await read(second.name)).metadata.waiting.reason, 'ENVIRONMENT')

@@ -97,14 +97,14 @@ test('a backup of a busy service brings back everything that was acknowledged be
   const folder = await temporaryFolder(t)
   const file = join(folder, 'backup.tar.zst')
   const stop = busy(service, as, moving.name, app)
-  const told = []
+  const reports = []
   for (let count = 0; count < 3; count++) {
     const { stdout, stderr } = await headland(service.dataDir, 'backup', file, '--json', '--force')
     assert.match(stderr, /^headland: the master key [0-9a-f]{16} is not in the backup/)
-    told.push(JSON.parse(stdout))
+    reports.push(JSON.parse(stdout))
   }
   await stop()
-  for (const { missing, damaged, leftOut } of told) assert.deepEqual([missing, damaged, leftOut], [[], [], []])
+  for (const { missing, damaged, leftOut } of reports) assert.deepEqual([missing, damaged, leftOut], [[], [], []])
   assert.deepEqual(await readdir(folder), ['backup.tar.zst'])
 
   const keyFile = join(folder, 'key')
@@ -116,7 +116,7 @@ test('a backup of a busy service brings back everything that was acknowledged be
   const check = ['restore', file, '--check', '--json'] as const
   await assert.rejects(headland(dataDir, ...check), { code: 1, stderr: /no master key at hand.*--key-file/ })
   const checked = JSON.parse((await headland(dataDir, ...check, '--key-file', keyFile)).stdout)
-  assert.deepEqual([checked.files, checked.isProven], [told.at(-1).files, true])
+  assert.deepEqual([checked.files, checked.isProven], [reports.at(-1).files, true])
   await assert.rejects(headland(dataDir, 'restore', file), { code: 1, stderr: /--key-file FILE/ })
   assert.deepEqual((await readdir(folder)).sort(), ['backup.tar.zst', 'key'])
   const { stderr } = await headland(dataDir, 'restore', file, '--key-file', keyFile)
@@ -219,9 +219,9 @@ test('a restore that waits for its bytes ends when it is told to, and leaves not
     const args = [HEADLAND, 'restore', '-', '--key-file', keyFile, ...more]
     const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
     t.after(() => child.kill('SIGKILL'))
-    let said = ''
+    let output = ''
     child.stderr.setEncoding('utf8').on('data', (text) => {
-      said += text
+      output += text
     })
     child.stdin.write(start)
     const where = more.length > 0 ? tmp : dataDir
@@ -229,7 +229,7 @@ test('a restore that waits for its bytes ends when it is told to, and leaves not
     const exited = once(child, 'exit', { signal: AbortSignal.timeout(TIMEOUT_MS) })
     child.kill('SIGTERM')
     const [code] = await exited
-    assert.deepEqual([code, said], [1, 'headland: It was interrupted. Nothing was left behind.\n'])
+    assert.deepEqual([code, output], [1, 'headland: It was interrupted. Nothing was left behind.\n'])
     assert.deepEqual(await readdir(tmp), [])
     assert.deepEqual((await readdir(folder)).sort(), ['backup.tar', 'key'])
   }

@@ -226,10 +226,10 @@ async function type(command: string): Promise<string> {
 async function shell(command: string): Promise<string> {
   const [file = '', ...args] = [...engine.inside, 'bash', '-euc', command]
   const options = { cwd: folder, env: engine.environment, timeout: MAX_MS, maxBuffer: 2 ** 26 }
-  const said = await promisify(execFile)(file, args, options).catch(({ stdout, stderr, message }: Failure) => {
+  const output = await promisify(execFile)(file, args, options).catch(({ stdout, stderr, message }: Failure) => {
     throw new Error(`${message}\n${stdout}\n${stderr}`)
   })
-  return said.stdout
+  return output.stdout
 }
 
 type Failure = ExecFileException & { stdout: string; stderr: string }

@@ -93,7 +93,7 @@ const GUIDES: Record<string, Guide> = {
       settings = '',
       ,
       built = '',
-      told = '',
+      operations = '',
       failed = '',
       back = '',
       ,
@@ -107,7 +107,7 @@ const GUIDES: Record<string, Guide> = {
       assert.doesNotMatch(listed, /\.headland\.json/)
       assert.match(settings, /^\.env\.production$/m)
       assert.match(built, /SUCCEEDED/)
-      assert.match(told, /UPLOAD +DONE .*Larger pictures on the front page/)
+      assert.match(operations, /UPLOAD +DONE .*Larger pictures on the front page/)
       assert.match(failed, /SUCCEEDED/)
       assert.match(back, /LIVE/)
       assert.match(credentials, /[0-9a-f-]{36}/)

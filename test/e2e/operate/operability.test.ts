@@ -226,10 +226,10 @@ test('a process that stood still is told by metrics and, with what it was doing,
     process.kill(pid, 'SIGSTOP')
     await wait(1000)
     process.kill(pid, 'SIGCONT')
-    const told = new RegExp(
+    const logged = new RegExp(
       `"process":"${which}","ms":\\d{3,},"cpuMs":\\d+,"doing":".+","msg":"the event loop stood still"`,
     )
-    await until(() => told.test(service.log()))
+    await until(() => logged.test(service.log()))
     const { longestMs, count } = (await readStalls(service))[which]
     assert.ok(longestMs >= 500 && count >= 1, `${longestMs} ms`)
   }

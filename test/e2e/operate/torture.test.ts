@@ -15,8 +15,8 @@ test('under load and faults, nothing that was acknowledged is lost, stuck, cross
 }, async (t) => {
   const { violations, restarts, visits, calls, faults } = await torture(t, OPTIONS)
   t.diagnostic(`${JSON.stringify({ ...OPTIONS, restarts, faults, calls, visits })}`)
-  const told = violations.slice(0, 3).map(({ what, about, lines }) => [what, about, ...lines].join('\n'))
-  assert.deepEqual(told, [], `seed ${OPTIONS.seed}`)
+  const found = violations.slice(0, 3).map(({ what, about, lines }) => [what, about, ...lines].join('\n'))
+  assert.deepEqual(found, [], `seed ${OPTIONS.seed}`)
   // Else it was no torture.
   assert.ok(Object.keys(faults).length >= 3 && (calls.acknowledged ?? 0) > 20 && (visits['200'] ?? 0) > 50)
 })

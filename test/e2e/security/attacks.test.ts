@@ -197,7 +197,7 @@ test("a build's log is not told to another account, not as a stream either, whic
 
 test('the value of a variable is in no log, error, metric, list of processes, or file of the service', async () => {
   const wrong = [{ key: 'A B', value: SECRET }]
-  const told = [
+  const texts = [
     await service.call(`/v1/${environment.name}`, { as }),
     await service.call(`/v1/${environment.name}?updateMask=shellVariables`, {
       method: 'PATCH',
@@ -210,7 +210,7 @@ test('the value of a variable is in no log, error, metric, list of processes, or
     await service.call(`/v1/${environment.name}/logs`, { as }),
     await service.call('/metrics', { as }),
   ].map(({ text }) => text)
-  assert.match(told[5] ?? '', /the secret is \[secret\]/)
+  assert.match(texts[5] ?? '', /the secret is \[secret\]/)
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   const commands = pids.map((pid) => readIfThere(`/proc/${pid}/cmdline`))
   const environs = [service.pid, service.edgePid()].map((pid) => readIfThere(`/proc/${pid}/environ`))
@@ -218,7 +218,7 @@ test('the value of a variable is in no log, error, metric, list of processes, or
     commands.some((command) => command.includes(MAIN)),
     'the app is among them',
   )
-  for (const text of [...told, ...commands, ...environs, service.log()])
+  for (const text of [...texts, ...commands, ...environs, service.log()])
     assert.ok(!text.includes(SECRET), text.slice(0, 500))
   for (const entry of await readdir(service.dataDir, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name === 'ballast') continue
@@ -266,10 +266,10 @@ test('neither a build nor an app reaches this machine or the metadata of a cloud
 test('what a site is asked for by a strange Host is for nobody, and tells nothing', async () => {
   const { host } = new URL(environment.url)
   const { port } = new URL(service.edge)
-  const ask = (said: string) => sendRaw(service.edge, `GET / HTTP/1.1\r\nHost: ${said}\r\nConnection: close\r\n\r\n`)
+  const ask = (sent: string) => sendRaw(service.edge, `GET / HTTP/1.1\r\nHost: ${sent}\r\nConnection: close\r\n\r\n`)
   const unknown = await ask('nobody.localhost')
   assert.equal(unknown.status, 404)
-  for (const said of [
+  for (const sent of [
     `${host}.evil.example`,
     `evil.example:${port}`,
     `evil@${host}`,
@@ -282,10 +282,10 @@ test('what a site is asked for by a strange Host is for nobody, and tells nothin
     `${host}%00`,
     `*.localhost`,
   ]) {
-    const answer = await ask(said)
-    assert.ok(answer.status === 404 || answer.status === 400, `${said}: ${answer.status}`)
+    const answer = await ask(sent)
+    assert.ok(answer.status === 404 || answer.status === 400, `${sent}: ${answer.status}`)
     assert.ok(!answer.body.includes('evil'), 'nothing of it is said back')
-    if (answer.status === 404) assert.equal(answer.body, unknown.body, said)
+    if (answer.status === 404) assert.equal(answer.body, unknown.body, sent)
   }
 })
 

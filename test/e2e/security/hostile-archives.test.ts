@@ -272,10 +272,10 @@ const KINDS: Row[] = [
     'a program that wants to run as root',
     () => {
       const owner = extraField(0x7875, Buffer.from([1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0]))
-      const tells = `
+      const report = `
         const { mode, nlink } = require('node:fs').lstatSync('root.sh')
         return response.end(JSON.stringify([(mode & 0o7000).toString(8), mode & 0o022, nlink]))`
-      const server = Object.entries(nodeServer('', tells)).map(([name, content]) => entryOf(name, content))
+      const server = Object.entries(nodeServer('', report)).map(([name, content]) => entryOf(name, content))
       return writeZip([...server, { name: 'root.sh', content: '#!/bin/sh', mode: 0o107777, extra: owner }])
     },
     harmless({ '/': '["0",0,1]' }),

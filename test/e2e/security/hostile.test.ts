@@ -22,7 +22,7 @@ import {
   appOf,
   assertNothingLeft,
   buildOf,
-  cagesOf,
+  cgroupsOf,
   hostileDeploy,
   processesOf,
   TRY,
@@ -520,10 +520,10 @@ async function assertAppIsEndedAndBack(files: Files, limit: 'memory' | 'processe
   const { environment, build, log } = await attack(files)
   assert.equal(build.failure, undefined, log)
   siteAnswer(service, environment.url, '/attack').catch(() => undefined)
-  const said = await runtimeLogUntil(environment, /The app was ended/)
-  assert.match(said, new RegExp(`it reached its limit of ${limit}\\.`))
+  const runtimeLog = await runtimeLogUntil(environment, /The app was ended/)
+  assert.match(runtimeLog, new RegExp(`it reached its limit of ${limit}\\.`))
   await untilAnswers(environment.url, 'fine')
-  assert.equal(cagesOf(service).filter((cgroup) => cgroup.endsWith('_build')).length, 0)
+  assert.equal(cgroupsOf(service).filter((cgroup) => cgroup.endsWith('_build')).length, 0)
   return environment
 }
 

@@ -112,10 +112,10 @@ async function startCaddy(): Promise<Front> {
 
 /** Until it takes connections; a proxy that ends before says why. */
 async function started(child: ChildProcess, port: number) {
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (text) => {
-      said += text
+      output += text
     })
   after(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -123,7 +123,7 @@ async function started(child: ChildProcess, port: number) {
     await once(child, 'exit')
   })
   await until(async () => {
-    if (child.exitCode !== null) throw new Error(`the proxy did not start:\n${said}`)
+    if (child.exitCode !== null) throw new Error(`the proxy did not start:\n${output}`)
     const answer = await call({ port } as Front, PORTAL, '/healthz').catch(() => undefined)
     return answer?.status === 200
   }, 'the proxy answers')

@@ -29,7 +29,7 @@ async function trace(name: string, url: string): Promise<resources.Trace> {
   return answer.json
 }
 
-const told = ({ timeline }: resources.Trace): string[] => timeline.map(({ what }) => what)
+const stepsOf = ({ timeline }: resources.Trace): string[] => timeline.map(({ what }) => what)
 
 /** Says how long it may be kept, tells two languages apart by a cookie, and changes when it is told to. */
 const shop = nodeServer(
@@ -74,7 +74,7 @@ test('of files the one that answers is told, with how it came to be live', async
     assert.deepEqual([found.deployment, found.build], [done.metadata.deployment, done.metadata.build])
     const digest = createHash('sha256').update(String(files['index.html'])).digest('hex')
     assert.deepEqual([found.origin.kind, found.origin.status, found.origin.digest], ['FILE', 200, digest])
-    assert.deepEqual(told(found), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
+    assert.deepEqual(stepsOf(found), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
     assert.equal(found.timeline[2]?.resource, done.metadata.deployment)
   }
   assert.match((await trace(name, '/nothing-here')).verdict, /^There is no file for this address/)
@@ -90,7 +90,7 @@ test('a rebuild that changed nothing and a build that failed are told, with what
   await deploy(service, as, name, broken)
   const found = await trace(name, '/')
   assert.match(found.verdict, /^Visitors get the file .*; the last build failed \d+ s ago \(BUILD_SCRIPT_FAILED\), so/)
-  assert.deepEqual(told(found), ['TRIGGER', 'BUILD', 'LIVE', 'TRIGGER', 'BUILD', 'NOW'])
+  assert.deepEqual(stepsOf(found), ['TRIGGER', 'BUILD', 'LIVE', 'TRIGGER', 'BUILD', 'NOW'])
 })
 
 test('a deployment that was made live again is told with when that was', async () => {
@@ -101,7 +101,7 @@ test('a deployment that was made live again is told with when that was', async (
   await untilDone(service, as, asked.json.name)
   const found = await trace(name, '/')
   assert.match(found.verdict, /; an older deployment was made live again after the last build\.$/)
-  assert.deepEqual(told(found).slice(-3), ['TRIGGER', 'LIVE', 'NOW'])
+  assert.deepEqual(stepsOf(found).slice(-3), ['TRIGGER', 'LIVE', 'NOW'])
   assert.equal(found.timeline.at(-3)?.resource, asked.json.name)
 })
 
@@ -153,7 +153,7 @@ test('what is stored is told with its age and why it is kept, and whether it is 
     /while the app answers something else by now: .* for another \d+ \w+ \(.*s-maxage=600\), unless/,
   )
   assert.equal(later.stored[0]?.comparison, 'DIFFERENT')
-  assert.deepEqual(told(later).slice(-2), ['STORED', 'NOW'])
+  assert.deepEqual(stepsOf(later).slice(-2), ['STORED', 'NOW'])
 })
 
 test('to ask changes nothing: neither what is stored nor how often it was used', async () => {
@@ -169,7 +169,7 @@ test('after a purge nothing is stored, and the purge is in the list', async () =
   assert.equal(purged.status, 200, purged.text)
   const found = await trace(app.name, '/kept')
   assert.deepEqual(found.stored, [])
-  assert.deepEqual(told(found).slice(-2), ['PURGE', 'NOW'])
+  assert.deepEqual(stepsOf(found).slice(-2), ['PURGE', 'NOW'])
   assert.match(found.timeline.at(-2)?.detail ?? '', /^\/kept was purged, by a call of the API\.$/)
   assert.equal((await siteAnswer(service, app.url, '/kept')).text, 'version 2')
 })

@@ -287,12 +287,12 @@ test('who floods is refused with a time to come back; who knows a token is not a
 
 test('no token is ever in a log, an answer, the metrics, the ledger, a file or a list of processes', async () => {
   const { name, urls } = await site()
-  const said: string[] = []
+  const texts: string[] = []
   async function say(bytes: string) {
     const connection = openRaw(service.api)
     connection.send(bytes)
     const { head, body } = await connection.answer({ head: bytes.startsWith('HEAD') })
-    said.push(head, body)
+    texts.push(head, body)
     connection.end()
   }
   for (const [action, url] of Object.entries(urls)) {
@@ -326,20 +326,20 @@ test('no token is ever in a log, an answer, the metrics, the ledger, a file or a
     ]
     for (const line of lines) await say(`${line}${line.includes('Content-Length') ? '' : 'Content-Length: 0\r\n'}\r\n`)
   }
-  said.push(JSON.stringify(await triggersOf(service, as, name)))
-  said.push((await service.call('/metrics', { as })).text)
-  said.push((await service.call(`/v1/${name}/operations`, { as })).text)
+  texts.push(JSON.stringify(await triggersOf(service, as, name)))
+  texts.push((await service.call('/metrics', { as })).text)
+  texts.push((await service.call(`/v1/${name}/operations`, { as })).text)
   // The log is written a little later than the answer.
   await service.call('/the-last-line-of-the-log')
   await until(() => service.log().includes('/the-last-line-of-the-log'))
-  said.push(service.log())
+  texts.push(service.log())
 
   const processes = readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
     .flatMap((pid) => ['cmdline', 'environ'].map((file) => readProcess(`/proc/${pid}/${file}`)))
   assert.ok(processes.length > 0)
   assert.ok(tokens.size >= 18)
-  const places = [...said, ...processes]
+  const places = [...texts, ...processes]
   for (const token of tokens) {
     // Half of one would be too much.
     const half = token.slice(0, 20)

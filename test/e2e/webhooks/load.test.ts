@@ -97,8 +97,8 @@ test(`of ${CALLS} calls in a row, those within the limit are taken by two builds
   assertRecorded(called, ledger)
   assert.equal(ledger.filter(({ answer }) => answer === 200).length, taken?.length)
   // One in a minute stands for all of them.
-  const told = ledger.filter(({ answer }) => answer === 429)
-  assert.ok(told.length >= 1 && told.length < 10, `${told.length} refusals are in the ledger`)
+  const inLedger = ledger.filter(({ answer }) => answer === 429)
+  assert.ok(inLedger.length >= 1 && inLedger.length < 10, `${inLedger.length} refusals are in the ledger`)
 })
 
 suite('without a limit', async () => {

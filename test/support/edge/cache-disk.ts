@@ -8,7 +8,7 @@ import type { Scope } from '../folder.ts'
 export type Opened = Awaited<ReturnType<typeof openTestDisk>>
 
 export async function openTestDisk(t: Scope, options: Partial<DiskOptions> & { folder: string }) {
-  const told: string[] = []
+  const replayed: string[] = []
   const reports: unknown[] = []
   const places = new Map<string, Place>()
   const disk = await openDisk({
@@ -16,14 +16,14 @@ export async function openTestDisk(t: Scope, options: Partial<DiskOptions> & { f
     bootId: 'boot-1',
     report: (error) => reports.push(error),
     onPut(place, meta) {
-      told.push(`put ${meta}`)
+      replayed.push(`put ${meta}`)
       places.set(meta, place)
     },
-    onNote: (text) => told.push(`note ${text}`),
+    onNote: (text) => replayed.push(`note ${text}`),
     ...options,
   })
   t.after(() => disk.close())
-  return { ...disk, told, reports, places }
+  return { ...disk, replayed, reports, places }
 }
 
 /** Copies a folder and makes its marker believe that nothing was copied: many ends can be tried from one beginning. */

@@ -86,13 +86,13 @@ const firstOf = ({ pid }: ChildProcess): number | undefined =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()) || undefined
 
 async function untilItListens(machine: ChildProcess) {
-  const said: string[] = []
+  const lines: string[] = []
   const exited = once(machine, 'exit').then(() => {
-    throw new Error(`dockerd ended before it listened:\n${said.join('\n')}`)
+    throw new Error(`dockerd ended before it listened:\n${lines.join('\n')}`)
   })
   const listens = new Promise<void>((resolve) => {
     createInterface({ input: machine.stderr as Readable }).on('line', (line) => {
-      if (said.length < 1000) said.push(line)
+      if (lines.length < 1000) lines.push(line)
       if (line.includes('API listen on')) resolve()
     })
   })
@@ -121,11 +121,11 @@ async function importBase({ docker, environment }: DockerEngine) {
   await docker('image', 'inspect', BASE_IMAGE)
 }
 
-async function end(child: ChildProcess, toldOf: () => number | undefined) {
+async function end(child: ChildProcess, pidOf: () => number | undefined) {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
-  const told = toldOf()
-  if (told !== undefined) process.kill(told, 'SIGTERM')
+  const pid = pidOf()
+  if (pid !== undefined) process.kill(pid, 'SIGTERM')
   const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
   await exited
   clearTimeout(late)

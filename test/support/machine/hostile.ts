@@ -90,18 +90,18 @@ export async function assertNothingLeft(service: TestService, environment: resou
 }
 
 function tracesOf(service: TestService, environment: resources.Environment, apps: number): string[] {
-  const cages = cagesOf(service)
+  const cgroups = cgroupsOf(service)
   const folders = namesIn(join(folderOf(service, environment), 'work'))
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .filter((line) => line.includes(service.dataDir))
   return [
     ...(apps > 0 ? [] : processesOf(service, userOf(service, environment))).map((each) => `process ${each}`),
-    ...cages.filter((cgroup) => cgroup.endsWith('_build')).map((cgroup) => `cgroup ${cgroup}`),
+    ...cgroups.filter((cgroup) => cgroup.endsWith('_build')).map((cgroup) => `cgroup ${cgroup}`),
     ...mounts.map((mount) => `mount ${mount}`),
     ...folders.map((folder) => `work folder ${folder}`),
     // Each app that runs has one of each.
-    ...extra('link', linksOf(service), cages.filter((cgroup) => cgroup.endsWith('_app')).length),
+    ...extra('link', linksOf(service), cgroups.filter((cgroup) => cgroup.endsWith('_app')).length),
   ]
 }
 
@@ -109,7 +109,7 @@ const extra = (what: string, names: readonly string[], max: number): string[] =>
   names.length > max ? names.map((name) => `${what} ${name}, one of more than ${max}`) : []
 
 /** The cages of this service, each once. */
-export function cagesOf({ dataDir }: TestService): string[] {
+export function cgroupsOf({ dataDir }: TestService): string[] {
   const own = ownFolder(dataDir)
   const found = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
@@ -143,8 +143,8 @@ export function processesOf({ dataDir }: TestService, uid: number): string[] {
     .flatMap((pid) => {
       const status = textOf(`/proc/${pid}/status`)
       if (!new RegExp(`^Uid:\\t${uid}\\t`, 'm').test(status)) return []
-      const cages = textOf(`/proc/${pid}/cgroup`)
-      const isOfAnother = /\/headland-[0-9a-f]{12}\//.test(cages) && !cages.includes(ownFolder(dataDir))
+      const cgroups = textOf(`/proc/${pid}/cgroup`)
+      const isOfAnother = /\/headland-[0-9a-f]{12}\//.test(cgroups) && !cgroups.includes(ownFolder(dataDir))
       return isOfAnother ? [] : [`${pid} ${/^Name:\t(.*)$/m.exec(status)?.[1]}`]
     })
 }

@@ -29,13 +29,13 @@ export async function withoutStall<T>(service: Watched, work: () => Promise<T>, 
   // A stall that goes on holds this answer up, and is told before the next.
   await readStalls(service)
   await readStalls(service)
-  const told = [
+  const stalls = [
     ...service
       .log()
       .slice(logBefore)
       .matchAll(/^.*"cpuMs":(\d+).*"msg":"the event loop stood still".*$/gm),
   ]
-  const long = told.filter(([, cpuMs]) => Number(cpuMs) > maxMs).map(([line]) => line)
+  const long = stalls.filter(([, cpuMs]) => Number(cpuMs) > maxMs).map(([line]) => line)
   assert.deepEqual(long, [])
   return result
 }

@@ -14,7 +14,7 @@ import { END, headerOf, padding } from '../../../src/backups/tar/write.ts'
 import { openVault, type Sql } from '../../../src/storage/index.ts'
 import { openSqlite, openSqliteApart } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { house } from './deployments.ts'
+import { openModules } from './deployments.ts'
 
 export type Whole = { entry: Entry; body: Buffer }
 
@@ -22,7 +22,7 @@ export type Backup = { tar: Buffer; entries: Whole[]; key: string; keyFile: stri
 
 /** Of a service with one app, made with a key that is not inside, unless that is asked for. */
 export async function makeBackup(scope: Scope, { isKeyInside = false } = {}): Promise<Backup> {
-  const modules = await house(scope)
+  const modules = await openModules(scope)
   const keyFile = join(await temporaryFolder(scope), 'master.key')
   await openVault(modules.sql, { file: keyFile, given: undefined })
   const shop = await modules.environment()

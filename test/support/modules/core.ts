@@ -14,7 +14,7 @@ import { handClock } from '../clock.ts'
 import type { Scope } from '../folder.ts'
 import { migratedSql } from '../sql.ts'
 
-export async function lowerModules(t: Scope) {
+export async function openCoreModules(t: Scope) {
   const sql = await migratedSql(t)
   const clock = handClock()
   const parts = { sql, clock, newId: createIds(clock) }

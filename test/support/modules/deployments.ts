@@ -18,13 +18,13 @@ import { openDiskBlobs } from '../../../src/storage/blobs/blobs-disk.ts'
 import { createLineLogs, type Digest, statement } from '../../../src/storage/index.ts'
 import { createLedger } from '../../../src/triggers/index.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { lowerModules } from './core.ts'
+import { openCoreModules } from './core.ts'
 
 type Built = { archive?: string; output?: string; packages?: string; state?: 'SUCCEEDED' | 'FAILED'; isOver?: boolean }
 
-export async function house(t: Scope) {
+export async function openModules(t: Scope) {
   const dataDir = await temporaryFolder(t)
-  const lower = await lowerModules(t)
+  const lower = await openCoreModules(t)
   const { sql, clock, newId } = lower
   const blobs = await openDiskBlobs(join(dataDir, 'blobs'))
   /** Deployments that have a process. */
@@ -166,4 +166,4 @@ export async function house(t: Scope) {
   }
 }
 
-export type House = Awaited<ReturnType<typeof house>>
+export type Modules = Awaited<ReturnType<typeof openModules>>

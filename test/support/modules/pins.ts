@@ -15,15 +15,15 @@ import { createClaims } from '../../../src/operations/claim.ts'
 import type { Operation } from '../../../src/operations/index.ts'
 import type { Asked } from '../../../src/triggers/index.ts'
 import type { Scope } from '../folder.ts'
-import { type House, house } from './deployments.ts'
+import { type Modules, openModules } from './deployments.ts'
 
 export type Pinning = Awaited<ReturnType<typeof openPinning>>
 
 const OWNER = 'test'
 const vault = { seal: (text: string) => text, open: (text: string) => text, derive: (text: string) => text, keyId: '' }
 
-export async function openPinning(t: Scope, modules?: House) {
-  const parts = modules ?? (await house(t))
+export async function openPinning(t: Scope, modules?: Modules) {
+  const parts = modules ?? (await openModules(t))
   const { sql, clock, account, builds, deployments, operations, environments, sources } = parts
   const { id, appName, accountId } = await parts.environment()
   const path = { accountId, appName, environmentId: id }

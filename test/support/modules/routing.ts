@@ -3,10 +3,10 @@ import { createDomains } from '../../../src/apps/index.ts'
 import { createRouting } from '../../../src/deployments/index.ts'
 import type { RouteTable } from '../../../src/edge/index.ts'
 import type { Scope } from '../folder.ts'
-import { house } from './deployments.ts'
+import { openModules } from './deployments.ts'
 
-export async function routedHouse(t: Scope) {
-  const modules = await house(t)
+export async function openRoutedModules(t: Scope) {
+  const modules = await openModules(t)
   const domains = createDomains({ ...modules, domain: 'sites.example.com' })
   const tables: RouteTable[] = []
   const edge = {

@@ -23,12 +23,12 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
       timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
     })
-    const said = { stdout: '', stderr: '' }
+    const output = { stdout: '', stderr: '' }
     let isOver = false
     let onMore = () => undefined as unknown
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].setEncoding('utf8').on('data', (text: string) => {
-        said[stream] += text
+        output[stream] += text
         onMore()
       })
     }
@@ -36,15 +36,15 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
     const ended = once(child, 'close').then(([code]) => {
       isOver = true
       onMore()
-      return { code: code as number | null, ...said }
+      return { code: code as number | null, ...output }
     })
     return {
       child,
       ended,
       /** Resolves when this was said, on either stream. */
       async until(pattern: RegExp) {
-        while (!pattern.test(said.stdout + said.stderr)) {
-          assert.ok(!isOver, `it ended before it said ${pattern}: ${said.stdout}${said.stderr}`)
+        while (!pattern.test(output.stdout + output.stderr)) {
+          assert.ok(!isOver, `it ended before it said ${pattern}: ${output.stdout}${output.stderr}`)
           await new Promise<void>((resolve) => {
             onMore = () => resolve()
           })

@@ -52,7 +52,7 @@ export async function startApi(t: TestContext): Promise<Api> {
 }
 
 export type Answer = { status: number | undefined; headers: IncomingHttpHeaders; text: string }
-export type App = { get(path: string, headers?: Record<string, string>): Promise<Answer>; said(): string }
+export type App = { get(path: string, headers?: Record<string, string>): Promise<Answer>; output(): string }
 
 export async function startApp(t: TestContext, api: Api, more: Record<string, string> = {}, kind = ''): Promise<App> {
   const env = {
@@ -68,14 +68,14 @@ export async function startApp(t: TestContext, api: Api, more: Record<string, st
     if (child.exitCode !== null || !child.kill()) return
     await once(child, 'exit')
   })
-  let said = ''
+  let output = ''
   child.stderr?.on('data', (chunk) => {
-    said += chunk
+    output += chunk
   })
   const [line] = await once(child.stdout as NodeJS.ReadableStream, 'data')
   const port = Number(line)
   return {
-    said: () => said,
+    output: () => output,
     get: (path, headers = {}) =>
       new Promise((resolve, reject) => {
         const call = http.get({ host: '127.0.0.1', port, path, headers, agent: false }, async (response) => {

@@ -132,9 +132,9 @@ async function ready(child: ChildProcess, log: () => string): Promise<{ api: str
     once(lines, 'line', { signal: AbortSignal.timeout(TIMEOUT_MS) }),
     once(child, 'exit').then(([code]) => Promise.reject(new Error(`exited with ${code} before ready:\n${log()}`))),
   ])
-  const said = JSON.parse(line)
-  assert.equal(said.event, 'ready')
-  return said
+  const message = JSON.parse(line)
+  assert.equal(message.event, 'ready')
+  return message
 }
 
 async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
