@@ -1,5 +1,13 @@
 /** What visitors got: never another tenant's page, never an older version than one that went live, never what was purged. */
-import { type Call, deletionsOf, idOf, type Purge, type Records, type Violation, type Visit } from './journal.ts'
+import {
+  deletionsOf,
+  idOf,
+  type Purge,
+  type RecordedCall,
+  type Records,
+  type Violation,
+  type Visit,
+} from './journal.ts'
 
 export function checkVisits(records: Records): Violation[] {
   return [...Map.groupBy(records.visits, ({ environment }) => environment)].flatMap(([environment, visits]) => {
@@ -16,7 +24,7 @@ type Knowledge = {
   id: string
   labels: Map<string, number>
   minVersions: MinVersion[]
-  purges: Call[]
+  purges: RecordedCall[]
   deletedAt: number
 }
 

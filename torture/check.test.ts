@@ -1,8 +1,8 @@
 /** The checks can fail: each is fed with what must not be, and says so; a good end is a good end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { check, type Found, type FoundEnvironment } from './check.ts'
-import { type Call, createJournal, type Marks, type Visit } from './journal.ts'
+import { check, type FoundEnvironment, type FoundState } from './check.ts'
+import { createJournal, type Marks, type RecordedCall, type Visit } from './journal.ts'
 
 const APP = 'accounts/ours/apps/shop'
 const ENVIRONMENT = `${APP}/environments/e1`
@@ -15,10 +15,10 @@ function life() {
   const { records } = journal
   let time = 0
 
-  function called(kind: Call['kind'], more: Partial<Call> = {}): Call {
+  function called(kind: RecordedCall['kind'], more: Partial<RecordedCall> = {}): RecordedCall {
     const caller = `caller-${records.calls.length}`
     const operation = `${ENVIRONMENT}/operations/o${records.calls.length}`
-    const call: Call = {
+    const call: RecordedCall = {
       ...{ kind, account: 'ours', about: ENVIRONMENT, caller, begun: ++time, ended: ++time },
       ...{ outcome: 'acknowledged', status: 200, reason: '', operation },
       ...more,
@@ -38,7 +38,7 @@ function life() {
     ...{ name: ENVIRONMENT, build: 'b1', variables: { MARK: 'blue' }, ledger: [] },
     page: { status: 200, marks: MARKS },
   }
-  const found: Found = { apps: [APP], environments: [environment], operations: new Map() }
+  const found: FoundState = { apps: [APP], environments: [environment], operations: new Map() }
   const upload = (version: number) => called('upload', { upload: { version, kind: 'server', label: `e1-${version}` } })
 
   called('createApp', { about: APP, operation: '' })

@@ -3,7 +3,15 @@
  * wrong with which environment; an empty list is a good end.
  */
 import { checkVisits, minVersionAt } from './check-visits.ts'
-import { type Call, deletionsOf, idOf, type Marks, type Records, type Spoils, type Violation } from './journal.ts'
+import {
+  deletionsOf,
+  idOf,
+  type Marks,
+  type RecordedCall,
+  type Records,
+  type Spoils,
+  type Violation,
+} from './journal.ts'
 
 export type FoundOperation = { isDone: boolean; error: string | undefined }
 
@@ -19,14 +27,14 @@ export type FoundEnvironment = {
 }
 
 /** What the service says when it is quiet. */
-export type Found = {
+export type FoundState = {
   apps: string[]
   environments: FoundEnvironment[]
   /** By name; of one that is not known, nothing. */
   operations: Map<string, FoundOperation>
 }
 
-export function check(records: Records, found: Found): Violation[] {
+export function check(records: Records, found: FoundState): Violation[] {
   return [
     ...checkApps(records, found),
     ...checkEnvironments(records, found),
@@ -39,10 +47,10 @@ export function check(records: Records, found: Found): Violation[] {
   ]
 }
 
-const isTaken = ({ outcome }: Call): boolean => outcome === 'acknowledged'
-const mayBeDone = ({ outcome }: Call): boolean => outcome !== 'refused'
+const isTaken = ({ outcome }: RecordedCall): boolean => outcome === 'acknowledged'
+const mayBeDone = ({ outcome }: RecordedCall): boolean => outcome !== 'refused'
 
-function checkApps({ calls }: Records, { apps }: Found): Violation[] {
+function checkApps({ calls }: Records, { apps }: FoundState): Violation[] {
   const there = new Set(apps)
   const deletions = Map.groupBy(
     calls.filter((call) => call.kind === 'deleteApp' && mayBeDone(call)),
@@ -85,7 +93,7 @@ function checkRefusals({ calls }: Records): Violation[] {
     }))
 }
 
-function checkEnvironments({ calls, ended }: Records, { environments }: Found): Violation[] {
+function checkEnvironments({ calls, ended }: Records, { environments }: FoundState): Violation[] {
   const there = new Set(environments.map(({ name }) => name))
   return calls
     .filter((call) => call.kind === 'createEnvironment' && isTaken(call))
@@ -99,12 +107,12 @@ function checkEnvironments({ calls, ended }: Records, { environments }: Found): 
     })
 }
 
-const isWell = (ended: Records['ended'], { operation }: Call): boolean => {
+const isWell = (ended: Records['ended'], { operation }: RecordedCall): boolean => {
   const end = ended.get(operation)
   return end !== undefined && end.error === undefined
 }
 
-function checkOperations(records: Records, { operations }: Found): Violation[] {
+function checkOperations(records: Records, { operations }: FoundState): Violation[] {
   const stuck = [...operations].flatMap(([name, { isDone }]) =>
     isDone ? [] : [{ what: `an operation is stuck: ${idOf(name)}`, about: name.split('/operations/')[0] ?? '' }],
   )
@@ -126,7 +134,7 @@ function checkOperations(records: Records, { operations }: Found): Violation[] {
 const KILLS_OF_ONE_OPERATION = 5
 
 /** Whether something explains the error: a newer upload, a cancel, an archive that is broken, or a fault that spoils such work. */
-function isExcused({ calls, ended, faults }: Records, call: Call, error: string): boolean {
+function isExcused({ calls, ended, faults }: Records, call: RecordedCall, error: string): boolean {
   const until = ended.get(call.operation)?.at ?? Number.POSITIVE_INFINITY
   const during = faults.filter((fault) => fault.begun < until && fault.ended > call.begun)
   // A rebuild that joined an upload which waited goes with it.
@@ -156,7 +164,7 @@ function isExcused({ calls, ended, faults }: Records, call: Call, error: string)
   return during.some(({ spoils }) => isSpoilt[spoils])
 }
 
-function checkLedger({ calls }: Records, { environments }: Found): Violation[] {
+function checkLedger({ calls }: Records, { environments }: FoundState): Violation[] {
   return environments.flatMap(({ name: about, ledger }) => {
     const entries = Map.groupBy(ledger, ({ userAgent }) => userAgent)
     const asked = calls.filter((call) => call.about === about && LEDGERED.has(call.kind))
@@ -176,9 +184,9 @@ function checkLedger({ calls }: Records, { environments }: Found): Violation[] {
   })
 }
 
-const LEDGERED: ReadonlySet<Call['kind']> = new Set(['rebuild', 'cleanRebuild', 'purge'])
+const LEDGERED: ReadonlySet<RecordedCall['kind']> = new Set(['rebuild', 'cleanRebuild', 'purge'])
 
-function checkVariables({ calls }: Records, { environments }: Found): Violation[] {
+function checkVariables({ calls }: Records, { environments }: FoundState): Violation[] {
   return environments.flatMap(({ name: about, variables }) => {
     const changes = calls.filter((call) => call.about === about && call.value !== undefined && mayBeDone(call))
     const lastTaken = changes.findLastIndex(isTaken)
@@ -191,7 +199,7 @@ function checkVariables({ calls }: Records, { environments }: Found): Violation[
   })
 }
 
-function checkSites(records: Records, { environments }: Found): Violation[] {
+function checkSites(records: Records, { environments }: FoundState): Violation[] {
   return environments.flatMap((environment) => {
     const { name: about, page, build, rebuilt } = environment
     const wrong: string[] = []
@@ -217,14 +225,14 @@ function checkSites(records: Records, { environments }: Found): Violation[] {
 }
 
 /** Of all rollbacks that were not refused: whether an upload has ended one depends on how its build ended. */
-function activatedVersions(calls: readonly Call[], environment: string): number[] {
+function activatedVersions(calls: readonly RecordedCall[], environment: string): number[] {
   return calls.flatMap((call) =>
     call.kind === 'activate' && call.about === environment && call.outcome !== 'refused' ? (call.activated ?? []) : [],
   )
 }
 
 /** The last upload that was acknowledged, and those after it of which nobody knows. */
-function lastVersions(calls: readonly Call[], environment: string): number[] {
+function lastVersions(calls: readonly RecordedCall[], environment: string): number[] {
   const uploads = calls.filter((call) => call.about === environment && call.upload && mayBeDone(call))
   const lastTaken = uploads.findLastIndex(isTaken)
   const unsure = uploads.filter(({ outcome }) => outcome === 'unsure')

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import { look, unfinishedOf, visit } from './callers.ts'
-import type { Found, FoundEnvironment } from './check.ts'
+import type { FoundEnvironment, FoundState } from './check.ts'
 import { idOf, type Journal } from './journal.ts'
 import type { TortureService } from './service.ts'
 
@@ -10,7 +10,7 @@ import type { TortureService } from './service.ts'
 const TIMEOUT_MS = 150_000
 const LOOK_MS = 250
 
-export type Inspected = Found & {
+export type Inspected = FoundState & {
   /** Deployments that are live, by environment. */
   live: Map<string, { deployment: string; isServer: boolean }>
 }
@@ -48,7 +48,7 @@ async function untilAllDone(service: TortureService, journal: Journal, accounts:
 }
 
 async function inspectAccount(service: TortureService, journal: Journal, account: string) {
-  const operations: Found['operations'] = new Map()
+  const operations: FoundState['operations'] = new Map()
   for (const { operation, account: of, outcome } of journal.records.calls) {
     if (of !== account || outcome !== 'acknowledged' || operation === '' || operations.has(operation)) continue
     const { found } = await look(service, journal, account, operation)
@@ -76,9 +76,15 @@ async function inspectEnvironment(
 ) {
   const { name, url } = given
   const page = await visit(service, journal, { environment: name, url, path: '/' })
-  const ledger = await all<resources.RecordedTrigger>(service, account, `/v1/${name}/triggers`, 'triggers')
-  const listed = await all<resources.Operation>(service, account, `/v1/${name}/operations`, 'operations')
-  const operations: Found['operations'] = new Map(
+  const ledger = await listAll<resources.RecordedTrigger>(service, account, {
+    path: `/v1/${name}/triggers`,
+    field: 'triggers',
+  })
+  const listed = await listAll<resources.Operation>(service, account, {
+    path: `/v1/${name}/operations`,
+    field: 'operations',
+  })
+  const operations: FoundState['operations'] = new Map(
     listed.map(({ name: operation, done, error }) => [
       operation,
       { isDone: done, error: error ? String(error.details[0]?.reason) : undefined },
@@ -120,15 +126,27 @@ async function rebuild(
 }
 
 const appsOf = async (service: TortureService, account: string): Promise<string[]> =>
-  (await all<resources.App>(service, account, `/v1/accounts/${account}/apps`, 'apps')).map(({ name }) => name)
+  (await listAll<resources.App>(service, account, { path: `/v1/accounts/${account}/apps`, field: 'apps' })).map(
+    ({ name }) => name,
+  )
 
 const environmentsOf = (service: TortureService, account: string, app: string) =>
-  all<resources.Environment>(service, account, `/v1/${app}/environments`, 'environments', '&view=FULL')
+  listAll<resources.Environment>(service, account, {
+    path: `/v1/${app}/environments`,
+    field: 'environments',
+    query: '&view=FULL',
+  })
 
-async function all<T>(service: TortureService, account: string, path: string, field: string, more = ''): Promise<T[]> {
+type Collection = { path: string; field: string; query?: string }
+
+async function listAll<T>(
+  service: TortureService,
+  account: string,
+  { path, field, query = '' }: Collection,
+): Promise<T[]> {
   const items: T[] = []
   for (let pageToken = ''; ; ) {
-    const { status, json, text } = await service.call(account, `${path}?pageSize=200&pageToken=${pageToken}${more}`)
+    const { status, json, text } = await service.call(account, `${path}?pageSize=200&pageToken=${pageToken}${query}`)
     if (status === 404) return items
     if (status !== 200) throw new Error(`${path} answered ${status}: ${text}`)
     items.push(...json[field])

@@ -25,7 +25,7 @@ export type Upload = { version: number; kind: ArchiveKind; label: string }
 
 export type Purge = { paths?: string[]; tags?: string[] }
 
-export type Call = {
+export type RecordedCall = {
   kind: CallKind
   account: string
   /** The environment's name; of an app, the app's. */
@@ -80,7 +80,7 @@ export type Spoils = 'builds' | 'starts' | 'cms' | 'packages' | 'everything' | '
 export type Fault = { kind: string; begun: number; ended: number; spoils: Spoils; detail: string }
 
 export type Records = {
-  calls: Call[]
+  calls: RecordedCall[]
   ended: Map<string, Ended>
   visits: Visit[]
   faults: Fault[]
@@ -92,8 +92,8 @@ export function createJournal() {
     records,
 
     /** Writes a call down before it is sent. What is returned is completed by `settle`. */
-    begin(call: Pick<Call, 'kind' | 'account' | 'about' | 'caller'> & Partial<Call>): Call {
-      const written: Call = {
+    begin(call: Pick<RecordedCall, 'kind' | 'account' | 'about' | 'caller'> & Partial<RecordedCall>): RecordedCall {
+      const written: RecordedCall = {
         begun: now(),
         ended: Number.POSITIVE_INFINITY,
         outcome: 'unsure',
@@ -106,7 +106,7 @@ export function createJournal() {
       return written
     },
 
-    settle(call: Call, outcome: Pick<Call, 'outcome' | 'status' | 'reason' | 'operation'>) {
+    settle(call: RecordedCall, outcome: Pick<RecordedCall, 'outcome' | 'status' | 'reason' | 'operation'>) {
       Object.assign(call, outcome, { ended: outcome.outcome === 'unsure' ? Number.POSITIVE_INFINITY : now() })
     },
 
@@ -131,7 +131,7 @@ export type Journal = ReturnType<typeof createJournal>
 export type Violation = { what: string; about: string; at?: number }
 
 /** Calls that delete the environment, or the app around it, as far as anybody knows. */
-export const deletionsOf = (calls: readonly Call[], environment: string): Call[] =>
+export const deletionsOf = (calls: readonly RecordedCall[], environment: string): RecordedCall[] =>
   calls.filter(
     ({ kind, about, outcome }) =>
       outcome !== 'refused' &&

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-type Found = { pid: number; parent: number; command: string[]; cgroup: string }
+type FoundProcess = { pid: number; parent: number; command: string[]; cgroup: string }
 
 export const edgeOf = (servicePid: number): number | undefined =>
   all().find(({ parent, command }) => parent === servicePid && command.some((part) => part.endsWith('edge/process.ts')))
@@ -25,7 +25,7 @@ export const allOf = (dataDir: string, group: string): string[] =>
     )
     .map(({ pid, command }) => `${pid} ${command.join(' ').slice(0, 200)}`)
 
-function all(): Found[] {
+function all(): FoundProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {

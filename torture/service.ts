@@ -38,19 +38,7 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
   const clockFile = join(await temporaryFolder(t), 'clock.json')
   const history: [number, number][] = []
   await writeFile(clockFile, '[]')
-  const settings: Record<string, string> = {
-    HEADLAND_ALLOWED_NETWORKS: world.allowed,
-    HEADLAND_DISK_RESERVE: '0',
-    HEADLAND_CONCURRENCY: '2',
-    HEADLAND_CACHE_MEMORY: String(8 * MEBIBYTE),
-    HEADLAND_CACHE_DISK: String(32 * MEBIBYTE),
-    HEADLAND_INSTALL_TIMEOUT: '30',
-    HEADLAND_BUILD_TIMEOUT: '20',
-    HEADLAND_START_TIMEOUT: '30',
-    HEADLAND_WEBHOOK_GUESSES: '100000',
-    NODE_OPTIONS: `--import=${CLOCK_SHIFT}`,
-    TORTURE_CLOCK_FILE: clockFile,
-  }
+  const settings = settingsOf(world, clockFile)
   const violations: Violation[] = []
   let service: TestService
   let logs = ''
@@ -74,34 +62,12 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
   }
   const { api, edge, dataDir } = service
 
-  async function call(account: string, path: string, options: CallOptions = {}): Promise<Reply> {
-    const { method = 'GET', body, caller = 'torture', timeoutMs = 40_000 } = options
-    const login = logins.get(account) as Login
-    const isForm = body instanceof FormData
-    const none = { status: 0, text: '', json: undefined, reason: '' }
-    try {
-      const response = await fetch(`${api}${path}`, {
-        method,
-        headers: {
-          authorization: `Basic ${btoa(`${login.userId}:${login.password}`)}`,
-          'user-agent': caller,
-          ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
-        signal: AbortSignal.timeout(timeoutMs),
-        redirect: 'manual',
-      })
-      const text = await response.text()
-      const isJson = response.headers.get('content-type')?.startsWith('application/json')
-      const json = isJson && text ? JSON.parse(text) : undefined
-      const reason = json?.error?.details?.[0]?.reason ?? ''
-      return { fate: 'answered', status: response.status, text, json, reason }
-    } catch (error) {
-      const { name, cause } = error as Error & { cause?: NodeJS.ErrnoException }
-      if (cause?.code === 'ECONNREFUSED') return { ...none, fate: 'never sent' }
-      // A service that only stands still may do it when it goes on; one that closed the connection was killed.
-      return { ...none, fate: name === 'TimeoutError' ? 'unsure' : 'lost' }
-    }
+  const call = (account: string, path: string, options: CallOptions = {}): Promise<Reply> =>
+    send(`${api}${path}`, authorization(account), options)
+
+  function authorization(account: string): string {
+    const { userId, password } = logins.get(account) as Login
+    return `Basic ${btoa(`${userId}:${password}`)}`
   }
 
   async function start() {
@@ -149,10 +115,7 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
     startedAt: () => startedAt,
     pid: () => service.pid,
     log: () => logs + service.log(),
-    authorization(account: string): string {
-      const { userId, password } = logins.get(account) as Login
-      return `Basic ${btoa(`${userId}:${password}`)}`
-    },
+    authorization,
     service: () => service,
 
     /** kill -9, and a start on the same data. */
@@ -187,6 +150,51 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
     async forget() {
       for (const end of kept) await end()
     },
+  }
+}
+
+function settingsOf(world: World, clockFile: string): Record<string, string> {
+  return {
+    HEADLAND_ALLOWED_NETWORKS: world.allowed,
+    HEADLAND_DISK_RESERVE: '0',
+    HEADLAND_CONCURRENCY: '2',
+    HEADLAND_CACHE_MEMORY: String(8 * MEBIBYTE),
+    HEADLAND_CACHE_DISK: String(32 * MEBIBYTE),
+    HEADLAND_INSTALL_TIMEOUT: '30',
+    HEADLAND_BUILD_TIMEOUT: '20',
+    HEADLAND_START_TIMEOUT: '30',
+    HEADLAND_WEBHOOK_GUESSES: '100000',
+    NODE_OPTIONS: `--import=${CLOCK_SHIFT}`,
+    TORTURE_CLOCK_FILE: clockFile,
+  }
+}
+
+async function send(url: string, authorization: string, options: CallOptions): Promise<Reply> {
+  const { method = 'GET', body, caller = 'torture', timeoutMs = 40_000 } = options
+  const isForm = body instanceof FormData
+  const none = { status: 0, text: '', json: undefined, reason: '' }
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: {
+        authorization,
+        'user-agent': caller,
+        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeoutMs),
+      redirect: 'manual',
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    const json = isJson && text ? JSON.parse(text) : undefined
+    const reason = json?.error?.details?.[0]?.reason ?? ''
+    return { fate: 'answered', status: response.status, text, json, reason }
+  } catch (error) {
+    const { name, cause } = error as Error & { cause?: NodeJS.ErrnoException }
+    if (cause?.code === 'ECONNREFUSED') return { ...none, fate: 'never sent' }
+    // A service that only stands still may do it when it goes on; one that closed the connection was killed.
+    return { ...none, fate: name === 'TimeoutError' ? 'unsure' : 'lost' }
   }
 }
 

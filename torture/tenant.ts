@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import type { WebhookUrls } from '../test/support/service/webhooks.ts'
 import { urlsOf } from '../test/support/service/webhooks.ts'
-import type { Call, Journal } from './journal.ts'
+import type { Journal, RecordedCall } from './journal.ts'
 import { SLOTS } from './plan.ts'
 import type { Reply, TortureService } from './service.ts'
 
@@ -33,10 +33,10 @@ export function createTenant(account: string, service: TortureService, journal: 
 
   /** Calls and writes down what came of it. */
   async function act(
-    given: Pick<Call, 'kind' | 'about'> & Partial<Call>,
+    given: Pick<RecordedCall, 'kind' | 'about'> & Partial<RecordedCall>,
     path: string,
     { method = 'POST', body, by = 'owner' }: { method?: string; body?: unknown; by?: string } = {},
-  ): Promise<{ call: Call; reply: Reply }> {
+  ): Promise<{ call: RecordedCall; reply: Reply }> {
     const caller = `${by}-${account}-${++calls}`
     const call = journal.begin({ ...given, account, caller })
     const reply = await service.call(account, path, { method, body, caller })
@@ -128,7 +128,7 @@ const emptySlot = (number: number): Slot => ({
 })
 
 /** A fault of the service leaves open what was done before it. */
-function outcomeOf({ fate, status }: Reply): Call['outcome'] {
+function outcomeOf({ fate, status }: Reply): RecordedCall['outcome'] {
   if (fate === 'unsure') return 'unsure'
   if (fate === 'lost' || status >= 500) return 'lost'
   return fate === 'answered' && status < 400 ? 'acknowledged' : 'refused'

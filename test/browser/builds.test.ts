@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { deploy, type Files, page as files, nodeServer, untilDone, upload } from '../support/service/deploy.ts'
+import {
+  deploy,
+  type Files,
+  page as files,
+  nodeServer,
+  untilDone,
+  upload,
+  uploadWithQuery,
+} from '../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { zipOf } from '../support/zip.ts'
 import {
@@ -254,7 +262,7 @@ test('a message is text, and a person, a message and a commit are shown wherever
     commitBranch: `<b>${'long-'.repeat(20)}`,
     commitDirty: 'true',
   })
-  const sent = await upload(service, as, name, files('one'), `?${query}`)
+  const sent = await uploadWithQuery(service, as, { environment: name, query: `?${query}` }, files('one'))
   const { metadata } = await untilDone(service, as, sent.json.name)
   for (const size of ['laptop', 'phone'] as const) {
     const page = await browser.open({ size })

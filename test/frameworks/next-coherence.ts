@@ -18,7 +18,7 @@ after(async () => {
 })
 const as = await service.login()
 
-type Answer = { status: number; text: string; headers: IncomingHttpHeaders }
+type SiteResponse = { status: number; text: string; headers: IncomingHttpHeaders }
 type Asked = { method?: string; headers?: Record<string, string>; body?: string }
 
 /** One example, seen through the edge. */
@@ -26,7 +26,7 @@ function siteOf({ environment, url }: Deployed) {
   const { host } = new URL(url)
   const { hostname, port } = new URL(service.edge)
 
-  function ask(path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<Answer> {
+  function ask(path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<SiteResponse> {
     return new Promise((resolve, reject) => {
       const options = { host: hostname, port, path, method, headers: { ...headers, host }, agent: false }
       const call = request(options, async (response) => {
@@ -39,7 +39,7 @@ function siteOf({ environment, url }: Deployed) {
   }
 
   /** Reads until the edge has it, which is the second time unless something was on its way. */
-  async function cached(path: string, headers?: Record<string, string>): Promise<Answer> {
+  async function cached(path: string, headers?: Record<string, string>): Promise<SiteResponse> {
     for (let tries = 0; tries < 10; tries++) {
       const answer = await ask(path, headers ? { headers } : {})
       assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
@@ -85,7 +85,7 @@ function siteOf({ environment, url }: Deployed) {
   }
 }
 
-const isHit = ({ headers }: Answer): boolean => /;\s*hit\b/.test(String(headers['cache-status']))
+const isHit = ({ headers }: SiteResponse): boolean => /;\s*hit\b/.test(String(headers['cache-status']))
 
 let texts = 0
 const nextText = (): string => `text-${++texts}-end`

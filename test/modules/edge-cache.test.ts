@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { createLog, systemClock } from '../../src/base/index.ts'
 import type { Target } from '../../src/edge/routes.ts'
 import { startEdge } from '../../src/edge/watch.ts'
-import { type Answer, ask, HOST, serverTarget, startUpstream } from '../support/edge/edge.ts'
+import { ask, type EdgeResponse, HOST, serverTarget, startUpstream } from '../support/edge/edge.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/until.ts'
 
@@ -41,7 +41,7 @@ async function start(t: TestContext, diskBytes = 256 * MIB) {
   return {
     app,
     asked: () => count,
-    get: (path: string, host = HOST): Promise<Answer> => ask(edge.address.port, { path, host }),
+    get: (path: string, host = HOST): Promise<EdgeResponse> => ask(edge.address.port, { path, host }),
     edge: () => edge,
     publish: (target?: Target) => edge.publish({ hosts: at(target) }),
     /** What is put is on its way to the disk for a moment. */
@@ -66,7 +66,7 @@ async function start(t: TestContext, diskBytes = 256 * MIB) {
   }
 }
 
-const statusOf = ({ headers }: Answer): string => String(headers['cache-status'])
+const statusOf = ({ headers }: EdgeResponse): string => String(headers['cache-status'])
 
 test('after an edge was killed its objects are there again, and those that were purged are not', async (t) => {
   const { get, settle, kill, edge, asked } = await start(t)

@@ -276,7 +276,7 @@ async function deadService(command: string[], name = NAME): Promise<number> {
     const { spawn } = await import('node:child_process')
     const { readFileSync } = await import('node:fs')
     const limiter = await openLimiter({ name: ${JSON.stringify(name)} })
-    const [file, ...args] = limiter.cage('left', ${JSON.stringify(ROOMY)}).around(${JSON.stringify(command)})
+    const [file, ...args] = limiter.cgroup('left', ${JSON.stringify(ROOMY)}).around(${JSON.stringify(command)})
     const child = spawn(file, args, { env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: 'ignore' })
     const comm = () => { try { return readFileSync('/proc/' + child.pid + '/comm', 'utf8').trim() } catch { return '' } }
     const looking = setInterval(() => {

@@ -56,8 +56,10 @@ const OURS: Record<string, string | undefined> = {
   '/tmp': undefined,
 }
 
-type Entry = { kind: 'folder' | 'file' | 'whiteout'; path: string } | { kind: 'link'; path: string; target: string }
-type Tree = { layers: Entry[][]; writable: string[]; cwd: string }
+type LayerEntry =
+  | { kind: 'folder' | 'file' | 'whiteout'; path: string }
+  | { kind: 'link'; path: string; target: string }
+type Tree = { layers: LayerEntry[][]; writable: string[]; cwd: string }
 
 const NAMES = ['.next', 'cache', 'trap', 'headland', 'node', 'a b', '-P']
 const TARGETS = [
@@ -87,13 +89,13 @@ const TARGETS = [
   ...['/tmp', '/app', '/app/.next', '/app/.next/cache', '/app/trap/cache', '../sys/0', '/sys', folder, 'nowhere'],
 ]
 const aPath = fc.array(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 4 }).map((steps) => steps.join('/'))
-const anEntry: fc.Arbitrary<Entry> = fc.oneof(
+const anEntry: fc.Arbitrary<LayerEntry> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('folder', 'file', 'whiteout'), path: aPath }) },
   {
     weight: 3,
     arbitrary: fc.record({ kind: fc.constant('link' as const), path: aPath, target: fc.constantFrom(...TARGETS) }),
   },
-) as fc.Arbitrary<Entry>
+) as fc.Arbitrary<LayerEntry>
 const somePaths = fc.array(fc.array(anEntry, { maxLength: 12 }), { minLength: 1, maxLength: 3 })
 /** Folders that are wanted writable are mostly there in one layer or another, or something else is in their place. */
 const aTree: fc.Arbitrary<Tree> = fc
@@ -208,7 +210,7 @@ async function withJob(place: string, { layers, writable, cwd }: Tree, use: (job
   }
 }
 
-async function makeLayer(top: string, entries: readonly Entry[]): Promise<string> {
+async function makeLayer(top: string, entries: readonly LayerEntry[]): Promise<string> {
   await mkdir(top)
   for (const entry of entries) {
     const at = join(top, entry.path)

@@ -110,10 +110,10 @@ export function writeZip(entries: readonly ZipEntry[], end: Partial<ZipEnd> = {}
 
   const directoryOffset = at
   append(Buffer.concat(directory))
-  const directorySize = at - directoryOffset
+  const directoryFacts = { entries: entries.length, directorySize: at - directoryOffset, directoryOffset }
   if (end.gap) append(end.gap)
-  if (end.zip64) append(...zip64End(at, entries.length, directorySize, directoryOffset, end.zip64))
-  append(endRecord(entries.length, directorySize, directoryOffset, end))
+  if (end.zip64) append(...zip64End(at, directoryFacts, end.zip64))
+  append(endRecord(directoryFacts, end))
   return Buffer.concat(file)
 }
 
@@ -170,7 +170,9 @@ function centralHeader(header: ZipHeader): Buffer {
   return Buffer.concat([fixed, name, header.extra, comment])
 }
 
-function endRecord(entries: number, directorySize: number, directoryOffset: number, end: Partial<ZipEnd>): Buffer {
+type Directory = { entries: number; directorySize: number; directoryOffset: number }
+
+function endRecord({ entries, directorySize, directoryOffset }: Directory, end: Partial<ZipEnd>): Buffer {
   const comment = Buffer.from(end.comment ?? '')
   const fixed = record(
     [4, 0x06054b50],
@@ -187,9 +189,7 @@ function endRecord(entries: number, directorySize: number, directoryOffset: numb
 
 function zip64End(
   position: number,
-  entries: number,
-  directorySize: number,
-  directoryOffset: number,
+  { entries, directorySize, directoryOffset }: Directory,
   end: Partial<Zip64End>,
 ): Buffer[] {
   return [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'
-import { type Answer, ask, askRaw, HOST } from '../../../test/support/edge/edge.ts'
+import { type EdgeResponse, ask, askRaw, HOST } from '../../../test/support/edge/edge.ts'
 
 const MINUTE = { 'cache-control': 's-maxage=60' }
 
@@ -368,7 +368,7 @@ test('addresses and headers as long as they may be are told apart to their last 
   const rsc = 'y'.repeat(15_000)
   for (const end of ['1', '2', '1', '2']) await edge.get('/abc', { rsc: rsc + end })
   assert.equal(edge.asked.length, 4)
-  const nothing: Answer = await edge.get(`/${'x'.repeat(9000)}`)
+  const nothing: EdgeResponse = await edge.get(`/${'x'.repeat(9000)}`)
   assert.equal(nothing.status, 414)
 })
 

@@ -9,7 +9,7 @@ import type { OptionValues } from '../../../src/contract/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { deploy, page, untilDone } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment } from '../../support/service/environment.ts'
-import { type Answer, startService } from '../../support/service/service.ts'
+import { type ApiResponse, startService } from '../../support/service/service.ts'
 
 const ETAG = /^W\/"[\w-]{22}"$/
 
@@ -28,13 +28,13 @@ const remove = (name: string, more: { body?: unknown; headers?: Record<string, s
   service.call(`/v1/${name}`, { method: 'DELETE', as, ...more })
 
 /** Accepted changes wait for each other; the next one is asked for when this one is done. */
-async function taken(answer: Answer) {
+async function taken(answer: ApiResponse) {
   assert.equal(answer.status, 200, answer.text)
   const { error } = await untilDone(service, as, answer.json.name)
   assert.equal(error, undefined)
 }
 
-function refused(answer: Answer, what: RegExp) {
+function refused(answer: ApiResponse, what: RegExp) {
   assert.deepEqual([answer.status, answer.json.error.status, answer.reason], [409, 'ABORTED', 'ETAG_MISMATCH'])
   assert.match(answer.json.error.message, what)
   assert.match(answer.json.error.message, /Read it again, make your change to what is there now, and send it with/)

@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { resources } from '../../../src/contract/index.ts'
 import { deploy, formOf, page } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment } from '../../support/service/environment.ts'
-import { type Answer, type Login, startService } from '../../support/service/service.ts'
+import { type ApiResponse, type Login, startService } from '../../support/service/service.ts'
 
 /** A query and a body with which the route would succeed, by operationId. */
 const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
@@ -186,7 +186,7 @@ const parametersOf = ({ path }: Route): string[] => [...path.matchAll(/\{(\w+)\}
 
 type Caller = { as?: Login; headers?: Record<string, string>; query?: string }
 
-function call(route: Route, values: Record<string, string>, caller: Caller = {}): Promise<Answer> {
+function call(route: Route, values: Record<string, string>, caller: Caller = {}): Promise<ApiResponse> {
   const { query = '', body } = REQUESTS[route.operationId] ?? {}
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name) => {
     assert.ok(values[name], `there is no value for {${name}}: furnish() must make one`)
@@ -201,7 +201,7 @@ function call(route: Route, values: Record<string, string>, caller: Caller = {})
 }
 
 /** Everything of an answer that a caller could tell it apart by. */
-function visible({ status, headers, text }: Answer) {
+function visible({ status, headers, text }: ApiResponse) {
   const own = ['date', 'x-request-id']
   return { status, text, headers: [...headers].filter(([name]) => !own.includes(name)) }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { NEW_USER_LIMIT } from '../../../src/accounts/members.ts'
 import { LIMITS, type resources } from '../../../src/contract/index.ts'
-import { type Answer, type Login, startService } from '../../support/service/service.ts'
+import { type ApiResponse, type Login, startService } from '../../support/service/service.ts'
 
 const service = await startService({ after })
 const owner = await service.login('owner')
@@ -12,7 +12,7 @@ const other = await service.login('owner', 'other')
 
 const USERS = '/v1/accounts/default/users'
 
-const add = (email: string, role: resources.Role = 'viewer', as: Login = owner, path = USERS): Promise<Answer> =>
+const add = (email: string, role: resources.Role = 'viewer', as: Login = owner, path = USERS): Promise<ApiResponse> =>
   service.call(path, { method: 'POST', as, body: { email, role } })
 
 async function logIn(email: string, password: string): Promise<{ cookie: string; status: number }> {

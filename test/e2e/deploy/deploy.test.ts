@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { rounds } from '../../support/long.ts'
-import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
+import { deploy, nodeServer, page, reasonOf, untilDone, upload, uploadWithQuery } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startVisitors } from '../../support/service/load.ts'
 import { startService } from '../../support/service/service.ts'
@@ -81,7 +81,7 @@ test('an archive that cannot be planned fails with what was looked for', async (
 
 test('validateOnly answers with the plan and builds nothing', async () => {
   const { name } = await createEnvironment(service, as)
-  const answer = await upload(service, as, name, page('x'), '?validateOnly=true')
+  const answer = await uploadWithQuery(service, as, { environment: name, query: '?validateOnly=true' }, page('x'))
   assert.equal(answer.json.plan.framework, 'static')
   assert.deepEqual((await service.call(`/v1/${name}/builds`, { as })).json.builds, [])
 })
@@ -95,10 +95,15 @@ test('an archive that is only validated is not kept, be it planned or not', asyn
       .sort()
   const before = await blobs()
   const sent = Array.from({ length: 5 }, (_, index) =>
-    upload(service, as, name, page(`validated ${index}`), '?validateOnly=true'),
+    uploadWithQuery(service, as, { environment: name, query: '?validateOnly=true' }, page(`validated ${index}`)),
   )
   for (const { status } of await Promise.all(sent)) assert.equal(status, 200)
-  const refused = await upload(service, as, name, { 'notes.txt': 'nothing here' }, '?validateOnly=true')
+  const refused = await uploadWithQuery(
+    service,
+    as,
+    { environment: name, query: '?validateOnly=true' },
+    { 'notes.txt': 'nothing here' },
+  )
   assert.equal(refused.reason, 'PLAN_FAILED')
   assert.deepEqual(await blobs(), before)
 })

@@ -5,7 +5,7 @@ import type { resources } from '../../../src/contract/index.ts'
 import { deploy, page, untilDone, upload } from '../../support/service/deploy.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
 import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
-import { type Answer, startService } from '../../support/service/service.ts'
+import { type ApiResponse, startService } from '../../support/service/service.ts'
 import { createWebhooks, hook, targetOf, tokenOf, urlsOf } from '../../support/service/webhooks.ts'
 
 const PUBLIC_URL = 'https://headland.example'
@@ -26,7 +26,7 @@ function addressOf(url: string, operation: string): string {
   return `${path}/operations/${idOf(operation)}?${query}`
 }
 
-const readWith = (url: string, operation: string): Promise<Answer> => service.call(addressOf(url, operation))
+const readWith = (url: string, operation: string): Promise<ApiResponse> => service.call(addressOf(url, operation))
 
 async function readState(url: string, operation: string): Promise<resources.WebhookOperation> {
   const { status, text, json } = await readWith(url, operation)

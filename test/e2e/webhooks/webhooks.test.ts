@@ -6,7 +6,7 @@ import type { resources } from '../../../src/contract/index.ts'
 import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
-import { type Answer, startService } from '../../support/service/service.ts'
+import { type ApiResponse, startService } from '../../support/service/service.ts'
 import { createWebhooks, hook, targetOf, tokenOf, triggersOf, urlsOf } from '../../support/service/webhooks.ts'
 
 const PUBLIC_URL = 'https://headland.example'
@@ -50,7 +50,7 @@ async function building() {
   return { name, url, urls, first: first.json.name as string, running, nextBuild: () => untilHeld(mark) }
 }
 
-function taken({ status, text, json }: Answer): resources.WebhookAnswer {
+function taken({ status, text, json }: ApiResponse): resources.WebhookAnswer {
   assert.equal(status, 200, text)
   return json
 }

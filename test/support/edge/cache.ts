@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Limits } from '../../../src/edge/limits.ts'
 import type { Target } from '../../../src/edge/routes.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { type Answer, ask, HOST, serverTarget, startTestEdge, startUpstream, type TestEdge } from './edge.ts'
+import { ask, type EdgeResponse, HOST, serverTarget, startTestEdge, startUpstream, type TestEdge } from './edge.ts'
 
 type Options = { limits?: Partial<Limits>; memoryBytes?: number; diskBytes?: number; target?: Partial<Target> }
 
@@ -14,7 +14,7 @@ export type CachedApp = TestEdge & {
   asked: IncomingMessage[]
   /** Time goes by for the cache, and for nobody else. */
   pass(seconds: number): void
-  get(path?: string, headers?: Record<string, string>): Promise<Answer>
+  get(path?: string, headers?: Record<string, string>): Promise<EdgeResponse>
 }
 
 export async function cachedApp(t: Scope, listener: RequestListener, options: Options = {}): Promise<CachedApp> {
@@ -43,7 +43,8 @@ export async function cachedApp(t: Scope, listener: RequestListener, options: Op
 }
 
 /** The word of the cache about an answer, without its own name. */
-export const statusOf = ({ headers }: Answer): string => String(headers['cache-status']).replace(/^headland; /, '')
+export const statusOf = ({ headers }: EdgeResponse): string =>
+  String(headers['cache-status']).replace(/^headland; /, '')
 
 /** Answers with these headers. */
 export function send(response: ServerResponse, headers: Record<string, string>, body: string | Buffer = 'body') {

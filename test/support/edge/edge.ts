@@ -81,7 +81,7 @@ async function listenOn(t: Scope, http: Server): Promise<number> {
   return (http.address() as AddressInfo).port
 }
 
-export type Answer = {
+export type EdgeResponse = {
   status: number
   headers: IncomingMessage['headers']
   rawHeaders: string[]
@@ -92,14 +92,14 @@ export type Answer = {
 type Asked = { host?: string; path?: string; method?: string; headers?: Record<string, string>; body?: Buffer | string }
 
 /** A whole request and its whole answer, over a connection of their own. */
-export async function ask(port: number, asked: Asked = {}): Promise<Answer> {
+export async function ask(port: number, asked: Asked = {}): Promise<EdgeResponse> {
   const { host = HOST, path = '/', method = 'GET', headers = {}, body } = asked
   const sent = request({ host: '127.0.0.1', port, path, method, headers: { host, ...headers }, agent: false })
   sent.end(body)
   return readAnswer(sent)
 }
 
-export async function readAnswer(sent: ReturnType<typeof request>): Promise<Answer> {
+export async function readAnswer(sent: ReturnType<typeof request>): Promise<EdgeResponse> {
   const [received] = (await once(sent, 'response')) as [IncomingMessage]
   const chunks: Buffer[] = []
   for await (const chunk of received) chunks.push(chunk)

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { resources } from '../../../src/contract/index.ts'
 import { type ZipContent, zipOf } from '../zip.ts'
-import type { Answer, Login, TestService } from './service.ts'
+import type { ApiResponse, Login, TestService } from './service.ts'
 
 export type Files = Record<string, ZipContent>
 
@@ -15,13 +15,15 @@ export function formOf(files: Files | Buffer): FormData {
   return form
 }
 
-export function upload(
+export const upload = (service: TestService, as: Login, environment: string, files: Files | Buffer) =>
+  uploadWithQuery(service, as, { environment, query: '' }, files)
+
+export function uploadWithQuery(
   service: TestService,
   as: Login,
-  environment: string,
+  { environment, query }: { environment: string; query: string },
   files: Files | Buffer,
-  query = '',
-): Promise<Answer> {
+): Promise<ApiResponse> {
   return service.call(`/fu/v1/${environment}:upload${query}`, { method: 'POST', as, body: formOf(files) })
 }
 

@@ -51,8 +51,8 @@ export async function startApi(t: TestContext): Promise<Api> {
   return api
 }
 
-export type Answer = { status: number | undefined; headers: IncomingHttpHeaders; text: string }
-export type App = { get(path: string, headers?: Record<string, string>): Promise<Answer>; output(): string }
+export type AppResponse = { status: number | undefined; headers: IncomingHttpHeaders; text: string }
+export type App = { get(path: string, headers?: Record<string, string>): Promise<AppResponse>; output(): string }
 
 export async function startApp(t: TestContext, api: Api, more: Record<string, string> = {}, kind = ''): Promise<App> {
   const env = {

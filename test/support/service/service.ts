@@ -24,7 +24,7 @@ export type CallOptions = {
   headers?: Record<string, string>
 }
 
-export type Answer = {
+export type ApiResponse = {
   status: number
   headers: Headers
   text: string
@@ -41,7 +41,7 @@ export type TestService = {
   edgePid(): number
   /** What the service wrote to stderr so far. */
   log(): string
-  call(path: string, options?: CallOptions): Promise<Answer>
+  call(path: string, options?: CallOptions): Promise<ApiResponse>
   /** Runs an operator's command on the data folder. */
   operator(...args: string[]): Promise<string>
   login(role?: resources.Role, account?: string): Promise<Login>
@@ -75,7 +75,10 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
 
   let validate: ReturnType<typeof createValidator> | undefined
 
-  async function call(path: string, { method = 'GET', as, body, headers = {} }: CallOptions = {}): Promise<Answer> {
+  async function call(
+    path: string,
+    { method = 'GET', as, body, headers = {} }: CallOptions = {},
+  ): Promise<ApiResponse> {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData
     const response = await fetch(`${api}${path}`, {
       method,

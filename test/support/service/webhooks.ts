@@ -1,7 +1,7 @@
 /** Makes the webhooks of an environment over the API, and looks at the ledger. */
 import assert from 'node:assert/strict'
 import type { resources } from '../../../src/contract/index.ts'
-import type { Answer, Login, TestService } from './service.ts'
+import type { ApiResponse, Login, TestService } from './service.ts'
 
 export type WebhookUrls = Record<resources.WebhookAction, string>
 
@@ -29,7 +29,7 @@ export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/
 export const tokenOf = (url: string): string => url.split('?token=')[1] ?? ''
 
 /** Calls a webhook with nothing but what it takes. */
-export const hook = (service: TestService, url: string): Promise<Answer> =>
+export const hook = (service: TestService, url: string): Promise<ApiResponse> =>
   service.call(targetOf(url), { method: 'POST' })
 
 /** The newest first. */
