@@ -1,4 +1,4 @@
-/** Somebody else's server on a free port of loopback, from its start until it takes connections, and its end. */
+/** A third-party server on a free port of loopback: its start, until it accepts connections, and its end. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -9,7 +9,7 @@ import { Skipped } from './bench.ts'
 export type Program = {
   command: string
   args: string[]
-  /** What to install where it is missing. */
+  /** The package to install if it is missing. */
   debianPackages: string
   port: number
   env?: NodeJS.ProcessEnv
@@ -18,7 +18,7 @@ export type Program = {
 export type Running = AsyncDisposable & { url: string; pid: number }
 
 const TIMEOUT_MS = 30_000
-/** Where Debian puts what only root starts, and where not everybody looks. */
+/** Debian's folder for programs that root starts, which is not in every user's PATH. */
 const PATH = `${process.env.PATH}:/usr/sbin:/sbin`
 
 export async function startProgram({ command, args, debianPackages, port, env }: Program): Promise<Running> {
@@ -55,7 +55,7 @@ export async function startProgram({ command, args, debianPackages, port, env }:
   }
 }
 
-/** What it prints when it is asked for its version, on whichever of the two streams. */
+/** The output of its version option, on stdout or stderr. */
 export async function versionOf(command: string, argument: string): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(command, [argument], { env: { ...process.env, PATH } })
   return /\d+(?:\.\d+)+/.exec(stdout + stderr)?.[0] ?? ''

@@ -1,4 +1,7 @@
-/** Those who come from outside: a CMS that calls webhooks, and visitors. And one who looks whether operations are done. */
+/**
+ * Callers from outside: a CMS that calls webhooks, and visitors. And a watcher that polls operations until they are
+ * done.
+ */
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { targetOf } from '../test/support/service/webhooks.ts'
@@ -42,7 +45,7 @@ export async function runVisitor({ service, tenants, journal, next }: VisitorPar
 
 type Site = { environment: string; url: string; path: string }
 
-/** Asks for a page and writes down what came. A connection that broke says nothing about what it would have brought. */
+/** Requests a page and records the response. A broken connection says nothing about the page, and is not recorded. */
 export function visit(
   { edge }: Pick<TortureService, 'edge'>,
   journal: Journal,
@@ -79,7 +82,7 @@ const LOOK_MS = 40
 
 type WatcherParts = { service: TortureService; tenant: Tenant; journal: Journal }
 
-/** Looks at every acknowledged operation of an account, again and again, until it is done. */
+/** Polls every acknowledged operation of an account until it is done. */
 export async function runWatcher({ service, tenant: { account }, journal }: WatcherParts, signal: AbortSignal) {
   while (!signal.aborted) {
     for (const operation of unfinishedOf(journal, account)) {
@@ -96,7 +99,7 @@ export function unfinishedOf({ records }: Journal, account: string): string[] {
   return [...new Set(own.map(({ operation }) => operation))].filter((name) => name !== '' && !records.ended.has(name))
 }
 
-/** What an operation is now; nothing where it is not known (any more), or nobody answers. */
+/** The current state of an operation; undefined if it is not known (any more), or the service does not answer. */
 export async function look(service: TortureService, journal: Journal, account: string, operation: string) {
   const { json, status, reason } = await service.call(account, `/v1/${operation}`)
   if (status === 404) journal.end(operation, reason)

@@ -1,4 +1,7 @@
-/** What visitors got: never another tenant's page, never an older version than one that went live, never what was purged. */
+/**
+ * Checks the pages that visitors got: never another tenant's page, never an older version than one that went live,
+ * never a purged one.
+ */
 import {
   deletionsOf,
   idOf,
@@ -46,28 +49,31 @@ function knowledgeOf(records: Records, environment: string): Knowledge {
 
 function crossed({ account, id, labels }: Knowledge, { status, marks, path }: Visit): string | undefined {
   if (status !== 200) return undefined
-  if (!marks) return 'a page came that none of the apps made'
-  if (marks.account !== account) return `a page of another account came: of ${marks.account}`
-  if (!labels.has(marks.label)) return `a page of another environment came: of the upload ${marks.label}`
-  if (labels.get(marks.label) !== marks.version) return 'a page came whose version was never uploaded'
-  if (marks.environment !== undefined && marks.environment !== id) return `a page of ${marks.environment} came`
-  if (marks.path !== undefined && marks.path !== path) return `a page of another path came: of ${marks.path}`
+  if (!marks) return 'a visitor got a page that none of the apps made'
+  if (marks.account !== account) return `a visitor got a page of another account: ${marks.account}`
+  if (!labels.has(marks.label)) return `a visitor got a page of another environment: of the upload ${marks.label}`
+  if (labels.get(marks.label) !== marks.version) return 'a visitor got a page whose version was never uploaded'
+  if (marks.environment !== undefined && marks.environment !== id) return `a visitor got a page of ${marks.environment}`
+  if (marks.path !== undefined && marks.path !== path) return `a visitor got a page of another path: ${marks.path}`
   return undefined
 }
 
 function older({ minVersions }: Knowledge, { marks, begun }: Visit): string | undefined {
   const minVersion = minVersions.findLast(({ since }) => since < begun)?.version ?? 0
   if (!marks || marks.version >= minVersion) return undefined
-  return `version ${marks.version} came after version ${minVersion} had gone live`
+  return `a visitor got version ${marks.version} after version ${minVersion} had gone live`
 }
 
-/** A page that was made before a purge was even asked for, and came to somebody who asked after it was acknowledged. */
+/**
+ * A page that was rendered before a purge was sent, and served to a request that began after the purge was
+ * acknowledged.
+ */
 function purged({ purges }: Knowledge, { marks, begun, path }: Visit): string | undefined {
   const { rendered } = marks ?? {}
   if (rendered === undefined) return undefined
   const broken = purges.find((call) => call.ended < begun && rendered < call.begun && covers(call.purge, path))
   if (!broken) return undefined
-  return `a purged page came: made ${Math.round(broken.begun - rendered)} ms before the purge by ${broken.caller}`
+  return `a visitor got a purged page: made ${Math.round(broken.begun - rendered)} ms before the purge by ${broken.caller}`
 }
 
 function covers({ paths, tags }: Purge = {}, path: string): boolean {
@@ -78,15 +84,15 @@ function covers({ paths, tags }: Purge = {}, path: string): boolean {
 export const tagOf = (path: string): string => `page-${path.slice(1)}`
 
 function afterDeletion({ deletedAt }: Knowledge, { status, begun }: Visit): string | undefined {
-  return status === 200 && begun > deletedAt ? 'a page came after the environment was deleted' : undefined
+  return status === 200 && begun > deletedAt ? 'a visitor got a page after the environment was deleted' : undefined
 }
 
 type MinVersion = { since: number; version: number }
 
 /**
- * The oldest version that may be seen, from which moment on. It rises when an upload was seen to be done, and falls as soon as
- * somebody asks for an older deployment. An upload counts only where everything that could bring back an older version was
- * over when it was sent: operations of one environment are worked on in the order they were asked for.
+ * The oldest version that visitors may get, and since when. It rises when an upload is known to be done, and falls as
+ * soon as an older deployment is requested. An upload counts only if everything that could bring back an older version
+ * was over when it was sent: operations of one environment run in the order of their requests.
  */
 function minVersionsOf({ calls, ended }: Records, environment: string): MinVersion[] {
   const own = calls.filter(({ about, outcome }) => about === environment && outcome !== 'refused')

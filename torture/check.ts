@@ -1,6 +1,6 @@
 /**
- * What must hold after everything: pure, from the journal and from what was found when all was quiet. Each check says what is
- * wrong with which environment; an empty list is a good end.
+ * What must hold at the end: pure functions of the journal and of the state that was found when the service was idle.
+ * Each check lists what is wrong with which environment; an empty list means that all is well.
  */
 import { checkVisits, minVersionAt } from './check-visits.ts'
 import {
@@ -22,15 +22,15 @@ export type FoundEnvironment = {
   variables: Record<string, string>
   ledger: { userAgent: string; operation: string }[]
   page: { status: number; marks: Marks | undefined }
-  /** After one more rebuild, where that went well. */
+  /** After one more rebuild, if that succeeded. */
   rebuilt?: Marks | undefined
 }
 
-/** What the service says when it is quiet. */
+/** The state that the service reports when it is idle. */
 export type FoundState = {
   apps: string[]
   environments: FoundEnvironment[]
-  /** By name; of one that is not known, nothing. */
+  /** By name; undefined for one that the service does not know. */
   operations: Map<string, FoundOperation>
 }
 
@@ -67,7 +67,7 @@ function checkApps({ calls }: Records, { apps }: FoundState): Violation[] {
     })
 }
 
-/** What may be answered to somebody who calls at this pace, and sometimes too late. Most callers never try again. */
+/** Refusals that a caller at this rate, and sometimes too late, may get. Most callers never try again. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'NOTHING_UPLOADED',
   'WEBHOOKS_EXIST',
@@ -130,14 +130,17 @@ function checkOperations(records: Records, { operations }: FoundState): Violatio
   return [...stuck, ...wrong]
 }
 
-/** How often the service may be killed under one operation before it gives it up; see MAX_ATTEMPTS of the worker. */
+/** How often the service may be killed during one operation before it abandons that; see MAX_ATTEMPTS of the worker. */
 const KILLS_OF_ONE_OPERATION = 5
 
-/** Whether something explains the error: a newer upload, a cancel, an archive that is broken, or a fault that spoils such work. */
+/**
+ * Whether something explains the error: a newer upload, a cancel, a broken archive, or a fault that makes such work
+ * fail.
+ */
 function isExcused({ calls, ended, faults }: Records, call: RecordedCall, error: string): boolean {
   const until = ended.get(call.operation)?.at ?? Number.POSITIVE_INFINITY
   const during = faults.filter((fault) => fault.begun < until && fault.ended > call.begun)
-  // A rebuild that joined an upload which waited goes with it.
+  // A rebuild that joined a waiting upload is superseded with it.
   if (error === 'SUPERSEDED') return call.kind === 'upload' || call.kind === 'rebuild' || call.kind === 'cleanRebuild'
   if (error === 'OPERATION_CANCELLED') {
     return calls.some((other) => other.kind === 'cancel' && other.about === call.about && mayBeDone(other))
@@ -145,7 +148,7 @@ function isExcused({ calls, ended, faults }: Records, call: RecordedCall, error:
   if (error === 'OPERATION_ABANDONED') {
     return during.filter(({ kind }) => kind === 'killControl').length >= KILLS_OF_ONE_OPERATION
   }
-  // What a rebuild builds is the last archive: any that may have been it by then.
+  // A rebuild builds the last archive: any that may have been the last by then.
   const archives = new Set(
     calls
       .filter(({ upload, about, begun }) => upload && about === call.about && begun < until)
@@ -168,7 +171,7 @@ function checkLedger({ calls }: Records, { environments }: FoundState): Violatio
   return environments.flatMap(({ name: about, ledger }) => {
     const entries = Map.groupBy(ledger, ({ userAgent }) => userAgent)
     const asked = calls.filter((call) => call.about === about && LEDGERED.has(call.kind))
-    // The ledger names what satisfied the call: an upload that came while the build waited, in the end.
+    // The ledger names the operation that satisfied the call: in the end, an upload that came while the build waited.
     const uploads = new Set(
       calls.filter((call) => call.about === about && call.upload).map(({ operation }) => operation),
     )
@@ -179,7 +182,7 @@ function checkLedger({ calls }: Records, { environments }: FoundState): Violatio
       if (!isTaken(call)) return []
       if (!entry) return [{ what: `an acknowledged call is not in the ledger: ${named}`, about }]
       if (entry.operation === call.operation || uploads.has(entry.operation)) return []
-      return [{ what: `the ledger has another operation than was answered: ${named}`, about }]
+      return [{ what: `the ledger has another operation than the response: ${named}`, about }]
     })
   })
 }
@@ -190,7 +193,7 @@ function checkVariables({ calls }: Records, { environments }: FoundState): Viola
   return environments.flatMap(({ name: about, variables }) => {
     const changes = calls.filter((call) => call.about === about && call.value !== undefined && mayBeDone(call))
     const lastTaken = changes.findLastIndex(isTaken)
-    // One without an answer may have come after it, or before what was acknowledged later.
+    // A call without a response may have been done after it, or before a later acknowledged one.
     const possible = changes.slice(Math.max(0, lastTaken))
     const unsure = changes.filter(({ outcome }) => outcome === 'unsure')
     const values = [...possible, ...unsure].map(({ value }) => value)
@@ -224,14 +227,14 @@ function checkSites(records: Records, { environments }: FoundState): Violation[]
   })
 }
 
-/** Of all rollbacks that were not refused: whether an upload has ended one depends on how its build ended. */
+/** Versions of all rollbacks that were not refused: whether an upload replaced one depends on how its build ended. */
 function activatedVersions(calls: readonly RecordedCall[], environment: string): number[] {
   return calls.flatMap((call) =>
     call.kind === 'activate' && call.about === environment && call.outcome !== 'refused' ? (call.activated ?? []) : [],
   )
 }
 
-/** The last upload that was acknowledged, and those after it of which nobody knows. */
+/** The last acknowledged upload, and later ones whose outcome is unknown. */
 function lastVersions(calls: readonly RecordedCall[], environment: string): number[] {
   const uploads = calls.filter((call) => call.about === environment && call.upload && mayBeDone(call))
   const lastTaken = uploads.findLastIndex(isTaken)

@@ -1,4 +1,4 @@
-/** Faults, one after the other: each is brought about, lasts for a while, and is taken back. */
+/** Faults, one after the other: each is caused, lasts for a while, and is reverted. */
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Journal, Spoils } from './journal.ts'
@@ -9,7 +9,7 @@ import type { TortureService } from './service.ts'
 import type { Mood, World } from './world.ts'
 
 const HOUR_MS = 60 * 60_000
-/** What a fault did goes on a little after it: a build that was told of a full disk is not over yet. */
+/** The effects of a fault outlast it a little: a build that got an error of a full disk has not ended yet. */
 const AFTERMATH_MS = 3000
 
 type Parts = {
@@ -20,7 +20,7 @@ type Parts = {
   count(kind: string): void
 }
 
-/** Resolves when everything is taken back. */
+/** Resolves when every fault is reverted. */
 export async function runFaults({ service, world, journal, next, count }: Parts, signal: AbortSignal) {
   const pause = (ms: number) => wait(ms, undefined, { signal }).catch(() => undefined)
   const group = groupOf(service.dataDir)
@@ -87,6 +87,6 @@ export async function runFaults({ service, world, journal, next, count }: Parts,
   }
 }
 
-/** The name of the group that holds everything the service starts. */
+/** The name of the cgroup that contains everything the service starts. */
 export const groupOf = (dataDir: string): string =>
   `headland-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`

@@ -1,4 +1,4 @@
-/** When all is quiet: waits until everything is done, and asks the service what there is. */
+/** Waits until every operation is done, and then asks the service for its state. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import { look, unfinishedOf, visit } from './callers.ts'
@@ -6,7 +6,7 @@ import type { FoundEnvironment, FoundState } from './check.ts'
 import { idOf, type Journal } from './journal.ts'
 import type { TortureService } from './service.ts'
 
-/** A lease that was left behind runs out after 30 seconds; a build that hangs is ended after 30 more. */
+/** The lease of a killed service expires after 30 seconds; a build that hangs is ended after 30 more. */
 const TIMEOUT_MS = 150_000
 const LOOK_MS = 250
 
@@ -30,7 +30,7 @@ export async function inspect(
   }
 }
 
-/** Gives up after a while: what is not done then is told as stuck. */
+/** Gives up after a while: an operation that is not done then is reported as stuck. */
 async function untilAllDone(service: TortureService, journal: Journal, accounts: readonly string[]) {
   const until = performance.now() + TIMEOUT_MS
   while (performance.now() < until) {
@@ -107,7 +107,7 @@ async function inspectEnvironment(
   }
 }
 
-/** Builds the last archive once more: what it makes must be the last version. Nothing where that archive is broken. */
+/** Builds the last archive once more: the result must be the last version. Undefined if that archive is broken. */
 async function rebuild(
   service: TortureService,
   journal: Journal,

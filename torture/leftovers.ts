@@ -1,4 +1,4 @@
-/** What is left on the machine that belongs to nobody: while the service is quiet, and after it has stopped. */
+/** Leftovers on the machine that belong to no live environment: while the service is idle, and after it has stopped. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -18,7 +18,7 @@ import type { TortureService } from './service.ts'
 /** Requests of a retired app have half a minute to end. */
 const TIMEOUT_MS = 45_000
 
-/** Looks until nothing is left, or patience is over. */
+/** Polls until nothing is left, or until the timeout. */
 async function untilNothing(look: () => Promise<string[]> | string[]): Promise<string[]> {
   const until = performance.now() + TIMEOUT_MS
   for (;;) {
@@ -42,7 +42,7 @@ export const leftWhenQuiet = (service: TortureService, { live }: Inspected): Pro
       ...(apps.length > servers ? [`${apps.length} groups of apps, with ${servers} servers live: ${apps}`] : []),
       ...(linksOf(of).length > apps.length ? [`${linksOf(of).length} links for ${apps.length} apps`] : []),
       ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
-      // What a process that was killed was just receiving is swept an hour later.
+      // An upload that a killed process was receiving is swept an hour later.
       ...namesIn(folder('blobs', 'aside'))
         .filter((name) => statSync(folder('blobs', 'aside', name)).mtimeMs > service.startedAt())
         .map((name) => `draft of an upload ${name}`),
@@ -94,7 +94,7 @@ export function brokenFiles(dataDir: string): string[] {
 
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-/** A group of a job is named after the process that made it; the kernel's own files stand beside it. */
+/** The cgroup of a job is named after the process that made it; the kernel's own files are beside it. */
 const cgroupsIn = (of: TestService): string[] => cgroupsOf(of).filter((name) => /^\d+_\d+_\d+_/.test(name))
 
 const mountsIn = (dataDir: string): string[] =>

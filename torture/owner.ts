@@ -1,4 +1,7 @@
-/** The owner of an account: uploads, rebuilds, purges, variables, roll-backs, cancels, deletions; never waits for an end. */
+/**
+ * The owner of an account: uploads, rebuilds, purges, variables, roll-backs, cancels, deletions; never waits for an
+ * operation to end.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import { formOf } from '../test/support/service/deploy.ts'
@@ -87,7 +90,7 @@ export async function runOwner({ service, tenant, world, next, count }: Parts, s
     const given = next()
     const slot = tenant.slot(given.slot)
     if (await tenant.furnish(slot)) {
-      // Nothing can be asked of an environment that has nothing.
+      // An environment without an upload cannot do anything else.
       if (slot.version === 0) await doOne({ ...given, kind: 'upload' }, slot)
       count(given.kind)
       await doOne(given, slot)

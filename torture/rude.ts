@@ -1,4 +1,4 @@
-/** Clients that no service wishes for: half an upload, a slow one, replies that are not read to the end, garbage. */
+/** Badly behaved clients: half an upload, a slow one, replies that are not read to the end, garbage. */
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { zipOf } from '../test/support/zip.ts'
@@ -23,7 +23,7 @@ export async function runRude({ service, tenants, next, count }: Parts, signal: 
 async function behave(service: TortureService, tenants: readonly Tenant[], { kind, account, slot, part }: RudeAct) {
   const tenant = tenants[account] as Tenant
   const { environment, url } = tenant.slot(slot)
-  const host = url ? new URL(url).host : 'nobody.localhost'
+  const host = url ? new URL(url).host : 'unknown.localhost'
   const authorization = service.authorization(tenant.account)
   const upload = () => uploadOf(environment, authorization)
   const get = `GET /v1/accounts/${tenant.account}/apps HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`
@@ -41,7 +41,7 @@ async function behave(service: TortureService, tenants: readonly Tenant[], { kin
   await acts[kind]()
 }
 
-/** Sends the pieces with a pause between them, stays for a moment, and hangs up. Whatever comes back is nobody's concern. */
+/** Sends the pieces with a pause between them, waits for a moment, and hangs up. The response is ignored. */
 async function send(address: string, pieces: readonly (Buffer | string)[], stayMs: number, pauseMs = 0) {
   const { hostname, port } = new URL(address)
   const socket = connect({ host: hostname, port: Number(port) })

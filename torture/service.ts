@@ -1,6 +1,6 @@
 /**
- * The service under torture: a real process on a small disk of its own, with a clock that can be set, always on the same
- * ports. When it dies by our hand it is started again; when it dies by itself, that is remembered as a violation.
+ * The service under test: a real process on a small disk of its own, with a clock that can be set, always on the same
+ * ports. After a kill by the test it is started again; if it ends by itself, that is recorded as a violation.
  */
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -19,11 +19,11 @@ const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url))
 const MAX_STARTS = 5
 
 export type Reply = {
-  /** `unsure`: it may still be done. `lost`: the connection broke, so whatever was to be done is done by now, or never. */
+  /** `unsure`: it may still be done. `lost`: the connection broke, so it was done by now, or never will be. */
   fate: 'answered' | 'never sent' | 'lost' | 'unsure'
   status: number
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: what an actor reads of a reply is checked by what comes of it
+  // biome-ignore lint/suspicious/noExplicitAny: actors read any field of any reply
   json: any
   reason: string
 }
@@ -86,7 +86,7 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
     }
   }
 
-  /** Its own end is never asked for but by us. */
+  /** Only the test stops the service: any other end is a violation. */
   async function guard(signal: AbortSignal) {
     while (!signal.aborted) {
       await wait(200, undefined, { signal }).catch(() => undefined)
@@ -111,14 +111,14 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
     call,
     guard,
     restarts: () => restarts,
-    /** When the process that runs now was started, by the machine's clock. */
+    /** When the current process was started, by the machine's clock. */
     startedAt: () => startedAt,
     pid: () => service.pid,
     log: () => logs + service.log(),
     authorization,
     service: () => service,
 
-    /** kill -9, and a start on the same data. */
+    /** SIGKILL, and a start on the same data. */
     async killAndRestart() {
       if (isExpectedDown) return
       isExpectedDown = true
@@ -146,7 +146,7 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
       return service.stop()
     },
 
-    /** Unmounts the disk: all is gone. */
+    /** Unmounts the disk, which deletes all data. */
     async forget() {
       for (const end of kept) await end()
     },
@@ -193,7 +193,7 @@ async function send(url: string, authorization: string, options: CallOptions): P
   } catch (error) {
     const { name, cause } = error as Error & { cause?: NodeJS.ErrnoException }
     if (cause?.code === 'ECONNREFUSED') return { ...none, fate: 'never sent' }
-    // A service that only stands still may do it when it goes on; one that closed the connection was killed.
+    // A service that is only stopped may do it when it continues; one that closed the connection was killed.
     return { ...none, fate: name === 'TimeoutError' ? 'unsure' : 'lost' }
   }
 }

@@ -1,4 +1,6 @@
-/** One account and its slots: which app and environment each holds now, as far as the account was told. */
+/**
+ * One account and its slots: which app and environment each has now, according to the responses that the account got.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import type { WebhookUrls } from '../test/support/service/webhooks.ts'
@@ -19,7 +21,7 @@ export type Slot = {
   version: number
   /** Which version each build was made from, by the build's name. */
   versions: Map<string, number>
-  /** The last operations that were answered with. */
+  /** The operations of the last responses. */
   operations: string[]
 }
 
@@ -31,7 +33,7 @@ export function createTenant(account: string, service: TortureService, journal: 
   const slots = Array.from({ length: SLOTS }, (_, number) => emptySlot(number))
   let calls = 0
 
-  /** Calls and writes down what came of it. */
+  /** Sends a call and records its outcome. */
   async function act(
     given: Pick<RecordedCall, 'kind' | 'about'> & Partial<RecordedCall>,
     path: string,
@@ -49,7 +51,7 @@ export function createTenant(account: string, service: TortureService, journal: 
     return { call, reply }
   }
 
-  /** Sees to it that the slot has an environment with a site and webhooks. False where that did not come about. */
+  /** Ensures that the slot has an environment with a site and webhooks. False if that failed. */
   async function furnish(slot: Slot): Promise<boolean> {
     if (!slot.app) {
       const app = `accounts/${account}/apps/app-${slot.number}-${++slot.apps}`
@@ -107,7 +109,7 @@ export function createTenant(account: string, service: TortureService, journal: 
     furnish,
     makeHooks,
     slot: (number: number) => slots[number] as Slot,
-    /** Nobody knows whether its environment is still there; the journal does, as far as anybody can. */
+    /** Empties the slot. Its environment may still exist; the journal has what is known about that. */
     clear(slot: Slot, { withApp }: { withApp: boolean }) {
       const { number, apps, app } = slot
       Object.assign(slot, { ...emptySlot(number), apps, app: withApp ? '' : app })
@@ -127,7 +129,7 @@ const emptySlot = (number: number): Slot => ({
   operations: [],
 })
 
-/** A fault of the service leaves open what was done before it. */
+/** After a server error it is unknown whether the call was done. */
 function outcomeOf({ fate, status }: Reply): RecordedCall['outcome'] {
   if (fate === 'unsure') return 'unsure'
   if (fate === 'lost' || status >= 500) return 'lost'

@@ -1,6 +1,6 @@
 /**
- * The story: a service on a small disk, several accounts who use it, faults all the while; then quiet, and the question
- * whether everything is as it was promised. Whatever is not is a violation.
+ * The order of events: a service on a small disk, several accounts that use it, faults all the while; then the load
+ * stops, and the checks report every broken promise as a violation.
  */
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -28,10 +28,10 @@ export type Outcome = {
   faults: Record<string, number>
   restarts: number
   calls: Record<string, number>
-  /** Why calls were refused; those that could not even be sent, while the service was away, have no reason. */
+  /** Why calls were refused; calls that could not be sent, because the service was down, have no reason. */
   refusals: Record<string, number>
   visits: Record<string, number>
-  /** Where the data and the log of the service are, if there is something to look for. */
+  /** Where the data and the log of the service are, if there were violations. */
   kept: { dataDir: string; log: string } | undefined
 }
 
@@ -72,7 +72,7 @@ export async function torture(t: Scope, { seconds, seed, accounts: count }: Tort
   const violations: Violation[] = [
     ...service.violations,
     ...check(journal.records, found),
-    ...quiet.map((what) => ({ what: `left over when all is quiet: ${what}`, about })),
+    ...quiet.map((what) => ({ what: `left over when the service is idle: ${what}`, about })),
     ...stopped.map((what) => ({ what: `left over when it has stopped: ${what}`, about })),
     ...brokenFiles(service.dataDir).map((what) => ({ what, about: 'the data folder' })),
     ...(exitCode === 0 ? [] : [{ what: `it stopped with exit code ${exitCode}`, about: 'the service' }]),

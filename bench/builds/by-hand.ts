@@ -11,7 +11,7 @@ import { PROJECT } from '../service.ts'
 
 export const run = promisify(execFile)
 
-/** An example as somebody would upload it. */
+/** An example as a user uploads it. */
 export async function zipExample(name: string, zip: string) {
   await run('zip', ['-qr', zip, '.', '-x', 'node_modules/*', 'expect.json'], { cwd: join(PROJECT, 'examples', name) })
 }

@@ -29,7 +29,7 @@ export const nextByHand: Bench = {
     for (let round = 0; round < ROUNDS; round++) {
       live.peer.push(await byHand(zip, join(folder.path, `hand-${round}`), NEXT_START))
       const startTime = performance.now()
-      // After the first time, what uses nothing of it either.
+      // After the first time, use a clean build, which reuses nothing from earlier builds either.
       if (round === 0) await deploy(caller, site.name, await readFile(zip))
       else await rebuild(caller, site.name, { clean: true })
       await visit(service.edge, site.url)

@@ -1,4 +1,4 @@
-/** Five environments of one account with the same lockfile: the first installs, and the others? */
+/** Five environments of one account with the same lockfile: what the install costs after the first has installed. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Bench, median } from '../bench.ts'

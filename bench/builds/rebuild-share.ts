@@ -21,7 +21,7 @@ export const rebuildShare: Bench = {
   async run() {
     await using folder = await temporaryFolder()
     const dataDir = join(folder.path, 'data')
-    // npm takes as much memory as the one package is large that fills up.
+    // npm needs as much memory as the largest package, here the one that is added to fill up.
     await using service = await startService(dataDir, { HEADLAND_BUILD_MEMORY: String(4 * 1024 ** 3) })
     const caller = { api: service.api, headers: await logIn(dataDir) }
     await createApp(caller, 'bench')

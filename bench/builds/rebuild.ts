@@ -1,4 +1,4 @@
-/** A Rebuild with everything kept that may be kept, beside the same by hand from scratch. */
+/** A Rebuild with warm caches, beside the same by hand from scratch. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Bench, median, type Result } from '../bench.ts'
@@ -8,7 +8,7 @@ import { byHand, NEXT_START, zipExample } from './by-hand.ts'
 
 const ROUNDS = 3
 
-/** Files need no start. */
+/** Static files need no start. */
 const EXAMPLES: { example: string; start?: string[]; max: number }[] = [
   { example: 'next', start: NEXT_START, max: 0.4 },
   { example: 'nuxt', start: ['.output/server/index.mjs'], max: 0.5 },
@@ -39,7 +39,7 @@ export const warmRebuild: Bench = {
   },
 }
 
-/** The median of a few, after the first deploy has filled the caches. */
+/** The median of a few Rebuilds, after the first deploy has filled the caches. */
 async function rebuilds(caller: Caller, edge: string, zip: Buffer): Promise<number> {
   const { name, url } = await createEnvironment(caller, 'bench')
   await deploy(caller, name, zip)

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../service.ts'
 import { startEdgeBefore } from './edge.ts'
 import { type Origin, PEERS, type Peer } from './other-caches.ts'
 
-/** A bench for each peer, for not everybody has all of them. */
+/** A bench for each peer, since a machine may not have all of them. */
 export const edgeConformance: readonly Bench[] = PEERS.map((peer) => ({
   name: `edge-conformance-${peer.name.toLowerCase().replaceAll(' ', '-')}`,
   what: `the public suite of cache behaviour, beside ${peer.name} as the suite itself sets it up`,
@@ -24,7 +24,7 @@ async function beside(peer: Peer): Promise<Result[]> {
     return path
   }
   const [ourFolder, peerFolder] = [await place('ours'), await place('peer')]
-  // The peer first: where it is not installed, nothing else needs to be done.
+  // The peer first: if it is not installed, the rest is skipped.
   const theirs = await tally(suite, (origin) => peer.start(peerFolder, origin))
   const ours = await tally(suite, (origin) => startEdgeBefore(ourFolder, origin))
   const version = await peer.version()

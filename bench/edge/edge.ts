@@ -1,4 +1,4 @@
-/** The edge as the service runs it, a process of its own, before an origin that is another. */
+/** The edge in a process of its own, as the service runs it, in front of an origin in another process. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import type { Origin } from './other-caches.ts'
 
 export type RunningEdge = AsyncDisposable & { url: string; pid: number }
 
-/** By its address, it shows the origin; so do the hosts of that many environments more. */
+/** Requests to its address lead to the origin, and so do the hosts of the other environments. */
 export async function startEdgeBefore(folder: string, origin: Origin, environments = 1): Promise<RunningEdge> {
   const edge = await startEdge({
     clock: systemClock,
@@ -17,7 +17,7 @@ export async function startEdgeBefore(folder: string, origin: Origin, environmen
     host: '127.0.0.1',
     port: 0,
     tableFile: join(folder, 'routes.json'),
-    // As the service sets it, unless its operator says otherwise.
+    // The default of the service.
     cache: { memoryBytes: 268_435_456, folder: join(folder, 'cache'), diskBytes: 2_147_483_648 },
     countsPaths: true,
   })

@@ -1,4 +1,4 @@
-/** What an answer from the cache costs, beside caches that people use: nginx with one worker, and Varnish. */
+/** What a response from the cache costs, beside common caches: nginx with one worker, and Varnish. */
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { nginx, type Peer, varnish } from './other-caches.ts'
 
 const PAGE_BYTES = 10 * 1024
 
-/** A bench for each peer, for not everybody has both. */
+/** A bench for each peer, since a machine may not have both. */
 export const edgeHits: readonly Bench[] = [
   { ...hitsBeside(nginx, 2.5), name: 'edge-hit' },
   { ...hitsBeside(varnish), name: 'edge-hit-varnish' },
@@ -32,7 +32,8 @@ async function compare(peer: Peer, max: number | undefined): Promise<Result[]> {
   await using theirs = await peer.start(peerFolder, origin)
   await using ours = await startEdgeBefore(folder.path, origin)
   const costs = await inTurns({ ours, theirs })
-  // Only now: an edge that asked the origin each time would be slow for another reason than the one that is measured.
+  // Checked after the rounds: an edge that went to the origin each time would be slow for another reason than the
+  // measured one.
   assert.match((await fetch(ours.url)).headers.get('cache-status') ?? '', /hit/, 'the page is in our cache')
   const beside = `${peer.name} ${await peer.version()}`
   return [

@@ -1,4 +1,4 @@
-/** What an answer costs that is fetched from the origin and stored, beside nginx with and without a cache. */
+/** What a response costs that is fetched from the origin and stored, beside nginx with and without a cache. */
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { startEdgeBefore, startOrigin } from './edge.ts'
 import { startNginx } from './nginx.ts'
 
 const PAGE_BYTES = 10 * 1024
-/** A miss is a long way through much code, and some tens of thousands of them pass until all of it is compiled. */
+/** A miss runs through much code, and it takes tens of thousands of them until all of it is compiled. */
 const WARM_UP_SECONDS = 15
 
 /** No address twice. */
@@ -24,7 +24,7 @@ end
 
 export const edgeMiss: Bench = {
   name: 'edge-miss',
-  what: 'pages of 10 KiB that nobody asked for before, each of which is stored, beside nginx before the same origin',
+  what: 'pages of 10 KiB that were never requested before, each of which is stored, beside nginx before the same origin',
   noise: TURNS,
   async run() {
     await using folder = await temporaryFolder()
@@ -41,7 +41,7 @@ export const edgeMiss: Bench = {
       servers: {
         stored: `location / { ${kept} proxy_cache objects; }`,
         kept: `location / { ${kept} }`,
-        // As it is where nobody says otherwise: a connection to the origin for each request.
+        // The default of nginx: a connection to the origin for each request.
         plain: `location / { proxy_pass http://${origin.host}:${origin.port}; }`,
       },
     })

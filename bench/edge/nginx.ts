@@ -1,11 +1,13 @@
-/** nginx with one worker, for we are one process too, in a folder of its own. Nothing is written but what it caches. */
+/**
+ * nginx with one worker, since the edge is one process too, in a folder of its own. It writes nothing but its cache.
+ */
 import { writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { commandOf, treePids } from '../cpu.ts'
 import { freePort, type Running, startProgram } from '../program.ts'
 
-/** What one port does: the directives of a `server`, by what is to be asked there. */
+/** The directives of the `server` of each port, by its name in the bench. */
 export type Servers<Name extends string> = Record<Name, string>
 
 export type Nginx<Name extends string> = Running & { urls: Record<Name, string>; workerPid: number }
@@ -33,7 +35,7 @@ export async function startNginx<Name extends string>(parts: Parts<Name>): Promi
   return { ...running, urls: urls as Record<Name, string>, workerPid: workerOf(running.pid) }
 }
 
-/** The master only watches: requests cost the worker. */
+/** The master only supervises: requests cost the worker's CPU time. */
 function workerOf(master: number): number {
   const worker = treePids(master).find((pid) => commandOf(pid).includes('worker process'))
   if (worker === undefined) throw new Error('nginx has no worker')

@@ -1,4 +1,7 @@
-/** An origin: a page of so many bytes under every address, which a shared cache may keep for an hour unless it is told otherwise. */
+/**
+ * An origin: a page of so many bytes at every path, which a shared cache may store for an hour unless an argument says
+ * otherwise.
+ */
 import { createServer } from 'node:http'
 
 const [bytes, host = '127.0.0.1', givenPort = '0', cacheControl = 's-maxage=3600'] = process.argv.slice(2)
@@ -12,7 +15,8 @@ const server = createServer((_, response) => {
   })
   response.end(page)
 })
-// A connection that is closed while a request is on its way over it would be an error that says nothing of the edge.
+// An idle timeout could close a connection while a request is on its way, and that error would say nothing about the
+// edge.
 server.keepAliveTimeout = 600_000
 server.listen({ host, port: Number(givenPort) }, () => {
   const address = server.address()

@@ -1,6 +1,6 @@
 /**
- * Other people's shared caches, each before one origin, on free ports of loopback, in a folder of its own. Each is set up
- * as the public cache suite sets it up for its own results, which is nearly as its package comes.
+ * Other shared caches, each in front of one origin, on free ports of loopback, in a folder of its own. Each is
+ * configured as the public cache suite does for its own results, which is close to the defaults of its package.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ const squid: Peer = {
       'http_access allow all',
       'connect_retries 3',
       'shutdown_lifetime 1 second',
-      // As its package has it.
+      // The default of its package.
       'refresh_pattern -i (/cgi-bin/|\\?) 0 0% 0',
       'refresh_pattern . 0 20% 4320',
       ...['pid_filename none', 'access_log none', 'cache_log /dev/null', 'pinger_enable off', `coredump_dir ${folder}`],
@@ -76,7 +76,7 @@ const trafficServer: Peer = {
       port,
       env: {
         PROXY_CONFIG_HTTP_SERVER_PORTS: `${port}:ip-in=127.0.0.1`,
-        // Whoever started it may be who it runs as.
+        // Started by a user other than root, it runs as that user.
         PROXY_CONFIG_ADMIN_USER_ID: '#-1',
         PROXY_CONFIG_LOG_LOGGING_ENABLED: '0',
         PROXY_CONFIG_CRASH_LOG_HELPER: 'NULL',

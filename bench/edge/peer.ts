@@ -1,4 +1,4 @@
-/** What it costs that an app is called from its own loopback, beside the same app that sees the gateway call. */
+/** What it costs to call an app from its own loopback address, beside the same app called from the gateway. */
 import { spawn } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ export const edgePeer: Bench = {
   },
 }
 
-/** An app in the view, and an edge before it. */
+/** An app in the view, and an edge in front of it. */
 async function startIn(view: NetworkView, folder: string) {
   await mkdir(folder)
   const program = fileURLToPath(new URL('./origin.ts', import.meta.url))

@@ -1,4 +1,4 @@
-/** Fills the store of the edge's cache, weighs it, and purges it. Says in one line what it saw. */
+/** Fills the store of the edge's cache, measures its memory, and purges it. Prints the results in one line. */
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -45,7 +45,7 @@ function fill() {
   assert.equal(store.count(), count)
 }
 
-/** What was purged is garbage now: whoever visits meanwhile must not wait for its collection. */
+/** Purged objects are garbage now: a visitor must not wait for their collection. */
 async function goOn() {
   for (let round = 0; round < 100; round++) {
     for (let at = 0; at < 100; at++) store.put(partition, makeObject(at))
@@ -53,7 +53,7 @@ async function goOn() {
   }
 }
 
-/** Headers as a page of a framework has them, none of the strings shared with another object. */
+/** Headers as a page of a framework has them, with no string shared between objects. */
 function makeObject(at: number): StoredResponse {
   const time = Date.now()
   return toStored({
@@ -80,7 +80,7 @@ function makeObject(at: number): StoredResponse {
     storeTime: time,
     validateTime: time,
     size: BODY_BYTES,
-    // One of its own, as each has that came from an app.
+    // Each object has its own buffer, as responses of apps have.
     body: Buffer.allocUnsafeSlow(BODY_BYTES).fill(at),
     place: undefined,
   })
@@ -104,7 +104,7 @@ function timeOf(work: () => void): number {
   return performance.now() - startTime
 }
 
-/** What the kernel counts, garbage not. */
+/** Resident memory after a garbage collection. */
 function residentBytes(): number {
   for (let round = 0; round < 3; round++) globalThis.gc?.()
   return process.memoryUsage.rss()

@@ -1,4 +1,4 @@
-/** A million stored objects of one environment: what one takes beside its body, and how long it takes to purge them all. */
+/** A million stored objects of one environment: the memory of one beside its body, and the time to purge them all. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from '../bench.ts'

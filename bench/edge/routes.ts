@@ -1,4 +1,4 @@
-/** What a request costs among few environments and among many: finding its own must not get harder. */
+/** What a request costs among few environments and among many: finding its environment must not get slower. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench } from '../bench.ts'
@@ -9,10 +9,10 @@ import { hostOf, startEdgeBefore, startOrigin } from './edge.ts'
 
 const FEW = 10
 const MANY = 10_000
-/** Small, so that the way to it is as much as possible of what is measured. */
+/** Small, so that routing is as large a part of the measurement as possible. */
 const PAGE_BYTES = 100
 
-/** The same few hosts are visited in both: others are only known. */
+/** The same few hosts are visited in both: the others only have routes. */
 const FEW_HOSTS = `
 local at = 0
 request = function()

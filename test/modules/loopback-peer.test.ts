@@ -30,7 +30,7 @@ assert.ok(process.getuid?.() !== 0 || !skip, String(skip))
 const PORT = 8080
 
 /** It tells who called, at which of its addresses. */
-const TELLS = `
+const ANSWER_WITH_CALLER = `
 const server = require('node:net').createServer((socket) => {
   socket.on('error', () => {})
   socket.end([socket.remoteAddress, socket.localAddress].join(' '))
@@ -39,7 +39,7 @@ server.listen(values, () => console.log('listens'))
 `
 
 async function startApp(scope: Scope, view: NetworkView, listen: { host?: string; port: number }) {
-  const app = await startJob(view, TELLS, listen)
+  const app = await startJob(view, ANSWER_WITH_CALLER, listen)
   scope.after(() => app.stop(0))
   await app.printed
   assert.match(app.text(), /^listens/)

@@ -1,6 +1,6 @@
 /**
- * What a zip says that it holds, by its last directory alone: a reader of a few lines that believes everything, and fails
- * where data is not what the directory says, or is shared. To hold what was unpacked against.
+ * The contents of a zip by its last central directory alone: a minimal reader that trusts every field, and fails only
+ * where data has another checksum than the directory gives, or is shared. Tests compare unpacked files with its result.
  */
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'

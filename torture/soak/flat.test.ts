@@ -7,7 +7,7 @@ import { judge, type Sample, slopeOf } from './flat.ts'
 const samples = (valueAt: (minutes: number, index: number) => number): Sample[] =>
   Array.from({ length: 120 }, (_, index) => ({ minutes: index / 12, value: valueAt(index / 12, index) }))
 
-test('what stays the same is flat', () => {
+test('constant samples are flat', () => {
   assert.equal(
     judge(
       samples(() => 100),
@@ -36,11 +36,11 @@ test('noise alone is flat', () => {
   )
 })
 
-test('peaks do not count, even in the end', () => {
+test('peaks do not count, even at the end', () => {
   assert.equal(slopeOf(samples((_, index) => (index % 10 === 9 || index > 110 ? 1000 : 100))), 0)
 })
 
-test('what shrinks is flat', () => {
+test('shrinking samples are flat', () => {
   assert.equal(
     judge(
       samples((minutes) => 100 - minutes),

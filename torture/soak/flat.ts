@@ -1,12 +1,12 @@
 /**
- * Whether something grows. The slope is Theil and Sen's: the median of the slopes between all pairs of samples, which single
- * peaks (a garbage collection that is due, a build that runs just now) do not move.
+ * Whether something grows. The slope is Theil and Sen's: the median of the slopes between all pairs of samples, which
+ * single peaks (a pending garbage collection, a running build) do not move.
  */
 
 export type Sample = { minutes: number; value: number }
 
 export type Judgement = {
-  /** Growth in a minute, in the unit of the samples. */
+  /** Growth per minute, in the unit of the samples. */
   slope: number
   /** The median of the first and of the last third. */
   first: number
@@ -14,7 +14,7 @@ export type Judgement = {
   isFlat: boolean
 }
 
-/** `allowed` is growth in a minute that is taken for noise. */
+/** `allowed` is the growth per minute that counts as noise. */
 export function judge(samples: readonly Sample[], allowed: number): Judgement {
   const third = Math.max(1, Math.floor(samples.length / 3))
   const values = samples.map(({ value }) => value)

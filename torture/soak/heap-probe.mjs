@@ -1,6 +1,6 @@
 /**
  * Loaded before the service (`NODE_OPTIONS=--import`), in each of its processes and threads: collects garbage every few
- * seconds and writes down what is left, so that a leak is seen in minutes instead of days.
+ * seconds and records the size of the heap, so that a leak shows in minutes instead of days.
  */
 import child from 'node:child_process'
 import { renameSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { threadId } from 'node:worker_threads'
 const folder = process.env.SOAK_FOLDER
 const EVERY_MS = 4000
 
-/** Without compiled code, which grows for as long as V8 finds something that is worth compiling: 0.2 MiB a minute at first. */
+/** Without compiled code, which grows for as long as V8 compiles more functions: 0.2 MiB a minute at first. */
 const usedBytes = () =>
   getHeapSpaceStatistics()
     .filter(({ space_name: name }) => !/^(code|trusted)_/.test(name))
@@ -29,7 +29,7 @@ if (folder) {
     renameSync(`${file}.new`, file)
   }, EVERY_MS).unref()
 
-  // The edge gets nothing of the service's environment.
+  // The edge does not inherit the service's environment.
   const { fork } = child
   child.fork = (path, args, options = {}) =>
     fork(path, args, {

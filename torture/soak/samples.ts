@@ -1,4 +1,4 @@
-/** What the service takes of the machine at a moment: memory, file handles, disk. */
+/** What the service uses at a moment: memory, file handles, disk. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,9 +8,10 @@ import { edgeOf } from '../processes.ts'
 const MEBIBYTE = 1024 ** 2
 
 /**
- * What is measured, in which unit, and by how much it may grow in a minute. Memory: less than what ten minutes can tell from
- * noise. Handles: none should be left over; one more or less is open at any moment. Disk: a build leaves 4 KiB of log until the
- * hourly round, an upload its archive, and every call a row or two of history, which is 0.3 to 0.4 MiB at this load.
+ * What is measured, in which unit, and by how much it may grow in a minute. Memory: about the smallest growth that ten
+ * minutes can distinguish from noise. Handles: none should be left over; one more or less is open at any moment. Disk:
+ * a build leaves 4 KiB of log until the hourly round, an upload its archive, and every call a row or two of history,
+ * which is 0.3 to 0.4 MiB at this load.
  */
 export const MEASURES = {
   'control: resident memory': { unit: 'MiB', allowed: 1.5 },
@@ -41,7 +42,7 @@ export async function sample(service: TestService, heaps: string): Promise<Recor
     'control: resident memory': residentOf(control),
     'edge: resident memory': residentOf(edge),
     'control: heap': heapOf(`${control}-0.json`),
-    'SQLite thread: heap': heapOf(thread ?? 'the thread told nothing'),
+    'SQLite thread: heap': heapOf(thread ?? 'the thread reported nothing'),
     'edge: heap': heapOf(`${edge}-0.json`),
     'control: handles': readdirSync(`/proc/${control}/fd`).length,
     'edge: handles': readdirSync(`/proc/${edge}/fd`).length,
@@ -53,7 +54,7 @@ export async function sample(service: TestService, heaps: string): Promise<Recor
 const residentOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-/** As it takes blocks of the disk. Files come and go meanwhile. */
+/** In allocated disk blocks. Files may be deleted during the count. */
 async function bytesIn(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(whenGone)
   const sizes = await Promise.all(

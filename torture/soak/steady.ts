@@ -1,4 +1,7 @@
-/** A steady load, as of a busy day: visits, webhooks that coalesce, purges, uploads now and then, streams and logs that are read. */
+/**
+ * A steady load like that of a busy day: visits, webhooks that coalesce, purges, some uploads, and readers of streams
+ * and logs.
+ */
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { deploy, nodeServer, page, upload } from '../../test/support/service/deploy.ts'
@@ -8,7 +11,7 @@ import type { Login, TestService } from '../../test/support/service/service.ts'
 import { createWebhooks, hook } from '../../test/support/service/webhooks.ts'
 
 export const ACCOUNTS = ['red', 'blue']
-/** Of each app: so many are stored, and no more come. */
+/** The number of pages of each app, so that the cache stops growing. */
 const PAGES = 500
 const EVERY_MS = { visit: 15, webhooks: 5000, purge: 2500, upload: 20_000, stream: 3000, logs: 2000 }
 const CALLS_TOGETHER = 5
@@ -23,13 +26,13 @@ const app = (version: string) =>
   )
 const site = (version: string) => ({ ...page(version), 'package.json': '{}' })
 
-/** Goes on until the signal. Everything that is not answered as it should be is a failure. */
+/** Runs until the signal. Every unexpected response is a failure. */
 export async function runSteadyLoad(service: TestService, signal: AbortSignal): Promise<Load> {
   const load: Load = { counts: {}, failures: [] }
   const homes = await Promise.all(ACCOUNTS.map((account) => furnish(service, account)))
   const over = signal
 
-  /** Again and again, with a pause between. */
+  /** Repeats the action with a pause in between. */
   async function loop(kind: keyof typeof EVERY_MS, act: (round: number) => Promise<unknown>) {
     for (let round = 0; !over.aborted; round++) {
       await act(round).then(

@@ -1,4 +1,4 @@
-/** What a process that writes to the disk of the cache and whoever looks at it afterwards both know. */
+/** What the process that writes to the cache's disk and the test that checks the disk afterwards have in common. */
 
 /** The same numbers for the same seed (mulberry32). */
 export function random(seed: number): () => number {

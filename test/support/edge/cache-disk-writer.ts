@@ -1,8 +1,8 @@
 /**
- * A process that puts and notes at random until it is killed, by itself or by whoever started it. It says what it does on
- * a pipe, by synchronous writes: `? …` before it asks for something and `! …` once it was done.
+ * A process that makes random puts and notes until it is killed, by itself or by the test. It reports them on a pipe,
+ * by synchronous writes: `? …` before an operation and `! …` after it was acknowledged.
  *
- *   node disk-writer.ts folder seed first-key kill-after maxBytes segmentBytes
+ * node cache-disk-writer.ts folder seed first-key kill-after maxBytes segmentBytes
  */
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
@@ -21,7 +21,7 @@ const disk = await openDisk({
   onPut: () => undefined,
   onNote: () => undefined,
 })
-// One that is killed would leave no compiled code for the next.
+// A process that is killed does not write its compile cache, so it is written now for the next one.
 flushCompileCache()
 say('ready')
 

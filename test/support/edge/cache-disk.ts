@@ -1,4 +1,7 @@
-/** The disk of the edge's cache as tests open it: with everything that it told, and an index as the edge would make it. */
+/**
+ * The disk of the edge's cache as tests open it: with everything that it replayed on open, and an index like the
+ * edge's.
+ */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DiskOptions, openDisk, type Place } from '../../../src/edge/cache/disk/index.ts'
@@ -26,14 +29,14 @@ export async function openTestDisk(t: Scope, options: Partial<DiskOptions> & { f
   return { ...disk, replayed, reports, places }
 }
 
-/** Copies a folder and makes its marker believe that nothing was copied: many ends can be tried from one beginning. */
+/** Copies a folder, and adjusts its marker so that the copy is accepted: one start can be tried with many endings. */
 export function copyAsIfItWereTheSame(from: string, to: string) {
   mkdirSync(to)
   for (const name of readdirSync(from)) {
     try {
       copyFileSync(join(from, name), join(to, name))
     } catch (error) {
-      // What was dropped is removed a little later, perhaps just now.
+      // A dropped segment is deleted a little later, perhaps during this copy.
       if (!isMissing(error)) throw error
     }
   }

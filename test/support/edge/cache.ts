@@ -10,9 +10,9 @@ type Options = { limits?: Partial<Limits>; memoryBytes?: number; diskBytes?: num
 
 export type CachedApp = TestEdge & {
   app: { port: number }
-  /** What the app was asked, in order. */
+  /** The requests that the app received, in order. */
   asked: IncomingMessage[]
-  /** Time goes by for the cache, and for nobody else. */
+  /** Advances the clock of the cache alone. */
   pass(seconds: number): void
   get(path?: string, headers?: Record<string, string>): Promise<EdgeResponse>
 }
@@ -23,7 +23,7 @@ export async function cachedApp(t: Scope, listener: RequestListener, options: Op
   const asked: IncomingMessage[] = []
   const app = await startUpstream(t, (request, response) => {
     asked.push(request)
-    // By the real clock it would look old as soon as time has been moved.
+    // With a real date the response would look old as soon as the clock has been advanced.
     response.sendDate = false
     listener(request, response)
   })
@@ -42,7 +42,7 @@ export async function cachedApp(t: Scope, listener: RequestListener, options: Op
   }
 }
 
-/** The word of the cache about an answer, without its own name. */
+/** The `Cache-Status` of a response, without the name of the cache. */
 export const statusOf = ({ headers }: EdgeResponse): string =>
   String(headers['cache-status']).replace(/^headland; /, '')
 
@@ -52,7 +52,7 @@ export function send(response: ServerResponse, headers: Record<string, string>, 
   response.end(body)
 }
 
-/** Answers that say how many there were, so that two of them differ. */
+/** Numbered responses, so that no two are the same. */
 export function counting(headers: Record<string, string>): RequestListener {
   let count = 0
   return (_, response) => send(response, headers, `answer ${++count}`)

@@ -1,6 +1,6 @@
 /**
- * Docker's engine on a machine of its own: namespaces for processes, mounts and the network, so that it binds no address
- * here, changes no rule of the firewall, and is gone with its first process, whatever it has started.
+ * Docker's engine in namespaces of its own for processes, mounts and the network, so that it binds no address of this
+ * machine, changes no firewall rule, and ends with its first process, together with everything that it started.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,19 +15,22 @@ import { BASE_FILES, BASE_IMAGE, CERTIFICATES, CLI_PLUGINS, dockerEnvironment } 
 
 const MAX_MS = 300_000
 const STOP_MS = 30_000
-/** A test that is killed leaves nothing that runs. */
+/** A test that is killed leaves no running process behind. */
 const WITH_US = ['--pdeathsig', 'KILL']
 
 export type DockerEngine = {
-  /** For programs that speak to the engine. */
+  /** Environment of programs that talk to the engine. */
   environment: Record<string, string>
   /** What it prints. */
   docker(...args: string[]): Promise<string>
-  /** The words that start a program in the engine's network, where published ports are. */
+  /** The command prefix that starts a program in the engine's network, where published ports are. */
   inside: string[]
 }
 
-/** Of the new network's own: a `/sys` shows the network that it was mounted in. The cgroups are those of the machine. */
+/**
+ * Mounted anew, since a `/sys` shows the network namespace in which it was mounted. The cgroups are those of the
+ * machine.
+ */
 const MACHINE = `
   mount --rbind /sys/fs/cgroup "$1"
   mount -t sysfs sysfs /sys
@@ -39,7 +42,7 @@ const MACHINE = `
 
 export async function startDocker(test: Scope): Promise<DockerEngine> {
   const ends: (() => unknown)[] = []
-  // The last thing first: its folder goes when nobody is there to write to it.
+  // In reverse order: the folder is removed after every process that writes to it has ended.
   const t: Scope = { after: (end) => void ends.unshift(end) }
   test.after(async () => {
     for (const end of ends) await end()
@@ -99,7 +102,10 @@ async function untilItListens(machine: ChildProcess) {
   await Promise.race([listens, exited])
 }
 
-/** To the world outside, through a process that makes every connection itself. It reaches nothing on loopback here. */
+/**
+ * Access to the internet through a process that makes each connection itself. It reaches no loopback address of this
+ * machine.
+ */
 async function connect(t: Scope, pid: number, environment: Record<string, string>) {
   const args = ['--configure', '--mtu=65520', '--disable-host-loopback', '--ready-fd=3', String(pid), 'tap0']
   const cable = spawn('setpriv', [...WITH_US, 'slirp4netns', ...args], {

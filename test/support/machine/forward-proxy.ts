@@ -1,6 +1,6 @@
 /**
- * The proxy of a company: leads to one server, whatever name is asked for, by CONNECT for what is encrypted and by whole
- * addresses for what is not. Names that nobody else resolves are reached through it alone.
+ * A forward proxy as in a company network: it leads to one server, whatever the requested name, by CONNECT for TLS and
+ * by absolute URLs for plain HTTP. Names that DNS does not resolve are reached only through it.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
@@ -9,16 +9,16 @@ import type { Scope } from '../folder.ts'
 
 export type ForwardProxy = {
   host: string
-  /** What was asked of it: `CONNECT name:port`, or `GET http://name/…`. */
+  /** The requests that it received: `CONNECT name:port`, or `GET http://name/…`. */
   asked: string[]
 }
 
 type Manner = {
   /** Host and port that every connection leads to. */
   to: string
-  /** `user:password` that it wants to see. */
+  /** `user:password` that it requires. */
   login?: string
-  /** With what it answers instead of leading anywhere. */
+  /** The status with which it refuses every request. */
   refusal?: string
 }
 
@@ -26,7 +26,7 @@ export async function startForwardProxy(t: Scope, { to, login, refusal }: Manner
   const [host = '', port = ''] = to.split(':')
   const asked: string[] = []
 
-  /** The line of an answer that says no. */
+  /** The status line of a refusal. */
   function refused({ method, url, headers }: IncomingMessage): string | undefined {
     asked.push(`${method} ${url}`)
     const given = headers['proxy-authorization'] ?? ''

@@ -20,7 +20,7 @@ export type Whole = { entry: Entry; body: Buffer }
 
 export type Backup = { tar: Buffer; entries: Whole[]; key: string; keyFile: string }
 
-/** Of a service with one app, made with a key that is not inside, unless that is asked for. */
+/** Of a service with one app. The key is not part of the backup, unless the test asks for that. */
 export async function makeBackup(scope: Scope, { isKeyInside = false } = {}): Promise<Backup> {
   const modules = await openModules(scope)
   const keyFile = join(await temporaryFolder(scope), 'master.key')
@@ -52,7 +52,7 @@ export async function* pieces(tar: Buffer) {
 export const nothing = Buffer.alloc(0)
 export const plain = (path: string): Entry => ({ path, kind: 'file', mode: 0o600, uid: 0, gid: 0, time: 1, size: 0 })
 
-/** With a list that is right. The tag is made with this key. */
+/** With a correct list of files. Its tag is made with this key. */
 export function packed(entries: readonly Whole[], key: string): Buffer {
   const without = entries.filter(({ entry }) => entry.path !== LIST && entry.path !== TAG)
   const digest = ({ entry, body }: Whole) =>
@@ -65,11 +65,11 @@ export function packed(entries: readonly Whole[], key: string): Buffer {
   return joined([...without, list, tag])
 }
 
-/** As they are. */
+/** Packs the entries unchanged. */
 export const joined = (entries: readonly Whole[]): Buffer =>
   Buffer.concat([...entries.flatMap((one) => [headerOf(one.entry), one.body, padding(one.entry.size)]), END])
 
-/** One entry with other bytes. */
+/** Replaces the bytes of one entry. */
 export const replaced = (entries: readonly Whole[], path: string, body: Buffer): Whole[] =>
   entries.map((one) => (one.entry.path === path ? { entry: { ...one.entry, size: body.byteLength }, body } : one))
 
@@ -86,7 +86,7 @@ export async function withDatabase(
   return replaced(entries, 'headland.db', await readFile(file))
 }
 
-/** Rows of it are changed. */
+/** Changes rows of the database. */
 export const withRows = (t: TestContext, backup: Backup, work: (sql: Sql) => Promise<unknown>): Promise<Whole[]> =>
   withDatabase(t, backup, async (file) => {
     const sql = await openSqlite(file)
@@ -96,7 +96,7 @@ export const withRows = (t: TestContext, backup: Backup, work: (sql: Sql) => Pro
 
 type Given = { key?: string | undefined; isTrusted?: boolean; signal?: AbortSignal }
 
-/** To be awaited; and where it goes. */
+/** A restore to be awaited, and its target folder. */
 export async function attempt(t: TestContext, tar: Buffer, { key, isTrusted = false, signal }: Given) {
   const top = await temporaryFolder(t)
   const dataDir = join(top, 'data')
@@ -105,7 +105,7 @@ export async function attempt(t: TestContext, tar: Buffer, { key, isTrusted = fa
   return { top, dataDir, done: restore(parts, pieces(tar), signal ? { signal } : {}) }
 }
 
-/** Refused with these words, by a restore and by a check, and nothing is left of it. */
+/** Both a restore and a check refuse it with this message, and leave nothing behind. */
 export async function assertRefused(t: TestContext, tar: Buffer, why: RegExp, given: Given) {
   const { top, done } = await attempt(t, tar, given)
   await assert.rejects(done, (error: Error) => {

@@ -1,4 +1,4 @@
-/** The lower rooms on a real database, with a clock that the test moves. */
+/** Accounts, apps and operations on a real database, with a clock that the test moves. */
 import {
   createAccounts,
   createCredentials,

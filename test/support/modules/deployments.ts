@@ -1,4 +1,7 @@
-/** An account with environments on a real disk and a real database, and a way to say what was built and deployed. */
+/**
+ * All modules up to deployments on a real disk and a real database, with an account, and functions that record builds
+ * and deployments.
+ */
 import { randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -76,7 +79,7 @@ export async function openModules(t: Scope) {
     return { ...(await blobs.put(source())), files: 1 }
   }
 
-  /** A build with everything that it leaves; the texts are the contents. */
+  /** A build with everything that it stores; the texts are the contents of its files. */
   async function build(of: Environment, { archive = 'zip', output, packages, ...more }: Built = {}) {
     const { id: environmentId, accountId } = of
     const operationId = await operation(of)
@@ -111,7 +114,7 @@ export async function openModules(t: Scope) {
     return { id, operationId, output: digest as Digest, archive: given.archive.digest }
   }
 
-  /** As a switch does it. */
+  /** As `createSwitch` does it. */
   async function goLive({ id }: Environment, deployment: Deployment) {
     await sql.transaction(async (tx) => {
       const before = (await modules.environments.byId(tx, id))?.liveDeployment
@@ -160,7 +163,7 @@ export async function openModules(t: Scope) {
     goLive,
     deploy,
     write,
-    /** What the service knows of a deployment. */
+    /** The record of a deployment. */
     read: async (id: string): Promise<Deployment> => (await modules.deployments.find(sql, id)) as Deployment,
     hasOutput: (digest: Digest) => modules.outputs.has(digest),
   }

@@ -78,7 +78,7 @@ export async function openPinning(t: Scope, modules?: Modules) {
     unpin: (): Promise<void> => pins.unpin(account, appName, id),
     cancel: (operation: string): Promise<void> => requests.cancel(path, operation),
 
-    /** Takes what is next, unless something is at work: one of an environment is. */
+    /** Claims the next operation, unless one is running: an environment runs one at a time. */
     async claim(): Promise<Operation | undefined> {
       if (running) return undefined
       running = (await claims.next(['quick', 'light', 'build']))?.operation
@@ -87,7 +87,7 @@ export async function openPinning(t: Scope, modules?: Modules) {
       return running
     },
 
-    /** Ends what is at work, and resolves to it. */
+    /** Ends the running operation, and resolves to it. */
     async finish(isGood: boolean): Promise<Operation | undefined> {
       const operation = running
       if (!operation) return undefined

@@ -1,9 +1,9 @@
-/** Facts about an address, where a test says only what it is about. */
+/** Facts about an address with defaults, so that a test states only what matters to it. */
 import type { Build } from '../../../src/builds/index.ts'
 import type { Facts, Live, Stored } from '../../../src/deployments/trace/facts.ts'
 import type { Operation } from '../../../src/operations/index.ts'
 
-/** Times are in seconds of one hour, at whose end it is now. */
+/** Seconds from the start of one hour; `NOW` is its end. */
 export const at = (seconds: number): number => Date.UTC(2026, 0, 1, 12) + seconds * 1000
 export const NOW = at(3600)
 

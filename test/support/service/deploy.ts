@@ -1,4 +1,4 @@
-/** Uploads archives over HTTP and follows what becomes of them. */
+/** Uploads archives over HTTP and follows their operations. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ export async function deploy(
 /** The reason that an operation's error gives. */
 export const reasonOf = ({ error }: resources.Operation): unknown => error?.details[0]?.reason
 
-/** A server without dependencies, whose answer tells which version it is. */
+/** A server without dependencies, whose response names its version. */
 export const nodeServer = (version: string, more = ''): Files => ({
   'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
   'server.js': `

@@ -1,4 +1,4 @@
-/** The command line as a process of its own: in a pipe, or in a terminal with somebody before it. */
+/** The command line as a process of its own: with pipes, or in a terminal with a user. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,10 +41,10 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
     return {
       child,
       ended,
-      /** Resolves when this was said, on either stream. */
+      /** Resolves when the pattern was printed, on either stream. */
       async until(pattern: RegExp) {
         while (!pattern.test(output.stdout + output.stderr)) {
-          assert.ok(!isOver, `it ended before it said ${pattern}: ${output.stdout}${output.stderr}`)
+          assert.ok(!isOver, `it ended before it printed ${pattern}: ${output.stdout}${output.stderr}`)
           await new Promise<void>((resolve) => {
             onMore = () => resolve()
           })
@@ -58,7 +58,7 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
   return {
     begin,
     headland: (args: string[], run: Run) => begin(args, { input: '', ...run }).ended,
-    /** `script` gives it a terminal, as a person has one. */
+    /** `script` gives it a terminal. */
     inTerminal: (command: string, cwd: string) =>
       start('script', ['-qec', `exec "$NODE" "$HEADLAND" ${command}`, '/dev/null'], {
         cwd,

@@ -1,6 +1,6 @@
 /**
- * A server that answers as a Headland does, with a text in every place that can hold one. Commands get far with it, since
- * what they go by, ids and states, is right unless `isAllHostile`.
+ * A server that answers like Headland, with a hostile text in every field that can hold one. Commands run far with it,
+ * since the ids and states that they depend on are valid, unless the manner is `every text is hostile`.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -35,7 +35,7 @@ function fail(response: ServerResponse, hostile: string) {
 }
 
 function sendJson(response: ServerResponse, answer: unknown, hostile: string) {
-  // A header holds no byte below 32; the upper controls it does.
+  // A header cannot hold bytes below 32, but can hold the upper control characters.
   const latin = hostile.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '')
   response.setHeader('set-cookie', `session=1${latin.replaceAll(';', '')}`)
   response.end(JSON.stringify(answer))

@@ -1,4 +1,6 @@
-/** An app like those of Next.js in a process of its own, with the hook loaded as it is for real ones, and the API that it calls. */
+/**
+ * An app like one of Next.js in a process of its own, with the hook loaded as for real apps, and the API that it calls.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import http, { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -17,11 +19,11 @@ export type Api = {
     authorization: string | undefined
     path: string | undefined
   }[]
-  /** What it answers from now on. */
+  /** The status of its responses from now on. */
   status: number
-  /** It answers when this is settled. */
+  /** It responds when this is settled. */
   gate: Promise<void>
-  /** Resolves with the call after those that there were. */
+  /** Resolves with the next call. */
   next(): Promise<string[]>
 }
 

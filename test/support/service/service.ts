@@ -1,6 +1,6 @@
 /**
- * The real service in a process of its own, as `npm start` runs it, on free ports and a temporary data folder. Every JSON
- * reply is held against the OpenAPI document that the service itself serves.
+ * The real service in a process of its own, as `npm start` runs it, on free ports and a temporary data folder. Every
+ * JSON reply is checked against the OpenAPI document that the service itself serves.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -28,7 +28,7 @@ export type ApiResponse = {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: the reply was held against its schema; tests read it freely
+  // biome-ignore lint/suspicious/noExplicitAny: the reply was checked against its schema; tests read it freely
   json: any
   reason: string | undefined
 }
@@ -54,7 +54,7 @@ export type TestService = {
 type Start = {
   dataDir?: string
   settings?: Record<string, string>
-  /** The command, where it is not that of this checkout on the Node of this test. */
+  /** The command, if it is not that of this checkout on the Node of this test. */
   command?: readonly [file: string, ...args: string[]]
 }
 
@@ -113,7 +113,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
     pid: child.pid as number,
     edgePid() {
       const found = /"edgePid":(\d+)/.exec(log)?.[1]
-      assert.ok(found, 'the log tells the pid of the edge')
+      assert.ok(found, 'the log has the pid of the edge')
       return Number(found)
     },
     log: () => log,
@@ -163,7 +163,7 @@ function createValidator(document: OpenApi) {
     const target = url.split('?')[0] ?? ''
     const found = paths.find(({ pattern }) => pattern.test(target))
     const responses = found && document.paths[found.path]?.[method.toLowerCase()]?.responses
-    // An unknown path or method has no entry; its answer is the common error.
+    // An unknown path or method has no entry; its response is the common error.
     const pointer = responses
       ? `/paths/${pointerPart(found.path)}/${method.toLowerCase()}/responses/${status}/content/${pointerPart('application/json')}/schema`
       : '/components/schemas/Error'

@@ -23,12 +23,12 @@ export async function createWebhooks(
   return urlsOf(made.json)
 }
 
-/** What stands in a request line: the path and the query. */
+/** The target of the request line: the path and the query. */
 export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, '')
 
 export const tokenOf = (url: string): string => url.split('?token=')[1] ?? ''
 
-/** Calls a webhook with nothing but what it takes. */
+/** Calls a webhook with no more than it requires. */
 export const hook = (service: TestService, url: string): Promise<ApiResponse> =>
   service.call(targetOf(url), { method: 'POST' })
 
