@@ -21,7 +21,8 @@ const ofLanguage = (language: string) => blocks.filter((block) => block.language
 const at = ({ page, line }: Block & { page: string }): string => `${page}:${line}`
 
 /**
- * Languages of blocks that are not run. The configurations of proxies have a test of their own, with the real proxies.
+ * The languages of blocks: shell blocks are run, others are checked. Proxy configurations have a test of their own,
+ * with the real proxies.
  */
 const LANGUAGES = ['sh', 'console', 'json', 'yaml', 'js', 'php', 'ini', 'crontab', 'dns', 'nginx', 'caddyfile', '']
 

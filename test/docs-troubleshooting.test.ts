@@ -24,7 +24,7 @@ const WITHOUT_A_LOG: readonly Reason[] = [
   'PORT_NOT_BOUND',
 ]
 
-/** Messages that differ between phases. */
+/** Reasons that are diagnosed in one phase only: in others the same text has another reason. */
 const ONLY_IN: Partial<Record<Reason, FailedPhase>> = {
   REGISTRY_UNREACHABLE: 'INSTALLING',
   DOWNLOAD_FAILED: 'BUILDING',

@@ -17,7 +17,7 @@ import { until } from '../support/until.ts'
 
 const NAME = `test${process.pid}`
 const MB = 1_000_000
-const ROOMY: Limits = {
+const WIDE_LIMITS: Limits = {
   memoryBytes: 1000 * MB,
   processes: 500,
   cpuWeight: 100,
@@ -35,7 +35,7 @@ const needsCgroups = best.kind === 'watchdog' ? 'no cgroup here can be written' 
 type Options = { limits?: Partial<Limits>; folders?: string[]; cwd?: string }
 
 function start(limiter: Limiter, command: string[], { limits, folders = [], cwd }: Options = {}) {
-  const cgroup = limiter.cgroup('test', { ...ROOMY, ...limits })
+  const cgroup = limiter.cgroup('test', { ...WIDE_LIMITS, ...limits })
   const [file = '', ...args] = cgroup.around(command)
   const child = spawn(file, args, {
     env: { PATH: '/usr/bin:/bin' },
@@ -136,7 +136,7 @@ test('a fork bomb is limited and ended, and the machine stays usable', { skip: n
 test('without cgroups, no user gets far beyond its process limit before the watchdog looks', {
   skip: needsRoot,
 }, async () => {
-  const cgroup = watchdog.cgroup('test', { ...ROOMY, processes: 20 })
+  const cgroup = watchdog.cgroup('test', { ...WIDE_LIMITS, processes: 20 })
   const command = ['setpriv', '--reuid', '218881', '--regid', '218881', '--clear-groups', 'sh', '-c', MANY]
   const [file = '', ...args] = cgroup.around(command)
   const child = spawn(file, args, {
@@ -146,7 +146,8 @@ test('without cgroups, no user gets far beyond its process limit before the watc
   })
   let errors = ''
   child.stderr?.on('data', (chunk) => (errors += chunk))
-  // Without a watchdog, the second limit is the only one. Its child processes keep the pipe open.
+  // No watchdog runs here, so the kernel's process limit of the user is the only one. Child processes keep the pipe
+  // open.
   await once(child, 'exit')
   process.kill(-(child.pid as number), 'SIGKILL')
   await cgroup.leave()
@@ -230,7 +231,7 @@ test('files that the kernel merely keeps in memory are no reason to end a job', 
 
 test('the exit code of a program passes through the cgroup wrapper, and a cgroup that cannot be entered is 125', async () => {
   assert.equal((await run(best, ['sh', '-c', 'exit 7'])).code, 7)
-  const cgroup = watchdog.cgroup('test', ROOMY)
+  const cgroup = watchdog.cgroup('test', WIDE_LIMITS)
   const [file = '', ...args] = cgroup.around(['true'])
   // The cgroup files come before the dashes.
   args.splice(args.indexOf('--'), 0, '/nowhere/cgroup.procs')
@@ -283,7 +284,7 @@ async function deadService(command: string[], name = NAME): Promise<number> {
     const { spawn } = await import('node:child_process')
     const { readFileSync } = await import('node:fs')
     const limiter = await openLimiter({ name: ${JSON.stringify(name)} })
-    const [file, ...args] = limiter.cgroup('left', ${JSON.stringify(ROOMY)}).around(${JSON.stringify(command)})
+    const [file, ...args] = limiter.cgroup('left', ${JSON.stringify(WIDE_LIMITS)}).around(${JSON.stringify(command)})
     const child = spawn(file, args, { env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: 'ignore' })
     const comm = () => { try { return readFileSync('/proc/' + child.pid + '/comm', 'utf8').trim() } catch { return '' } }
     const looking = setInterval(() => {

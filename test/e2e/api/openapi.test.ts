@@ -1,4 +1,4 @@
-/** The documents that people and programs read say what the code does: OpenAPI, `/docs`, and `docs/reference/`. */
+/** The documents that people and programs read agree with the code: OpenAPI, `/docs`, and `docs/reference/`. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
@@ -37,7 +37,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
 )
 
-test('the document is served as JSON and names the address it was asked at', () => {
+test('the document is served as JSON and names the address of the request', () => {
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
   assert.deepEqual(document.servers, [{ url: service.api }])
@@ -92,7 +92,7 @@ test('every operation has an id of its own, a summary and one tag', () => {
   }
 })
 
-test('every path parameter is described by a pattern, and every operation is open to somebody', () => {
+test('every path parameter is described by a pattern, and every operation names the roles that may call it', () => {
   const accesses = ['public', 'known', 'session', 'viewer', 'developer', 'owner']
   for (const { operationId, path, parameters, security, 'x-access': access } of operations) {
     const inPath = parameters.filter((parameter) => parameter.in === 'path')
@@ -116,7 +116,7 @@ test('every reason that a route names is a known one, and its status is among th
       const { http } = PROBLEMS[reason as Reason]
       assert.ok(
         responses[http]?.description.includes(`\`${reason}\``),
-        `${operationId}: ${http} does not tell ${reason}`,
+        `${operationId}: ${http} does not name ${reason}`,
       )
     }
     const statuses = Object.keys(responses).filter((status) => status !== '200')
@@ -135,7 +135,7 @@ test('every schema of the document is one that a validator can use', () => {
   }
 })
 
-test('the document is what it says of itself', () => {
+test('the schema of the document itself matches it', () => {
   const schema = document.paths['/openapi.json']?.get?.responses[200]?.content?.['application/json']?.schema
   const ajv = new Ajv2020({ strict: false })
   assert.ok(schema && ajv.validate(schema, document), ajv.errorsText())
@@ -213,7 +213,7 @@ test('docs/reference/limits.md has the limits of log-ins as the code has them', 
   assert.ok(text.includes(`the last ${KNOWN_NETWORKS.perUser} networks of a user`))
 })
 
-/** Defaults that depend on the machine are told in words. */
+/** Defaults that depend on the machine are described in words. */
 const DEFAULTS_IN_WORDS: Record<string, string> = {
   accountAppMemory: "three quarters of the machine's memory",
   concurrency: 'half the processors, at least 1',

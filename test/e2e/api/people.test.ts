@@ -1,4 +1,7 @@
-/** Who asked for what, and what was sent: on the real service, by API, session, webhook and command line. */
+/**
+ * The requester of each operation, and the message and commit of each upload: on the real service, by API, session,
+ * webhook and command line.
+ */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -49,7 +52,7 @@ async function listOf<T>(environment: string, what: string): Promise<T[]> {
 
 const SHA = 'c0ffee'.padEnd(40, '0')
 
-test('every operation has the name of whoever asked for it, and keeps it when the user is removed', async () => {
+test('every operation has the name of its requester, and keeps it when the user is removed', async () => {
   const { name } = await createEnvironment(service, ci)
   const act = async (path: string, method: string, body?: unknown): Promise<resources.Operation> => {
     const asked = await service.call(`/v1/${path}`, { ...asAda, method, ...(body ? { body } : {}) })
@@ -116,11 +119,11 @@ test('an upload has a message and a commit, which its rebuilds and deployments s
     { environment: name, query: described({ commit: SHA, commitSubject: 'Fix it' }) },
     page('two'),
   )
-  assert.equal(plain.json.metadata.message, 'Fix it', 'the commit speaks where nothing was written')
+  assert.equal(plain.json.metadata.message, 'Fix it', 'the subject of the commit is used if there is no message')
   await untilDone(service, ci, plain.json.name)
 })
 
-test('a message or a commit that is none is refused before the archive is read', async () => {
+test('an invalid message or commit is refused before the archive is read', async () => {
   const { name } = await createEnvironment(service, ci)
   const refused: Record<string, string>[] = [
     { message: 'a\x1b[2Jb' },

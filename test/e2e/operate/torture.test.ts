@@ -1,5 +1,5 @@
 /**
- * Torture, short: the real service under mixed load and faults for half a minute, always with the same seed. The
+ * The short torture run: the real service under mixed load and faults for half a minute, always with the same seed. The
  * long form is `npm run torture`; see docs/operate/proof.md.
  */
 import assert from 'node:assert/strict'
@@ -17,6 +17,6 @@ test('under load and faults, nothing that was acknowledged is lost, stuck, cross
   t.diagnostic(`${JSON.stringify({ ...OPTIONS, restarts, faults, calls, visits })}`)
   const found = violations.slice(0, 3).map(({ what, about, lines }) => [what, about, ...lines].join('\n'))
   assert.deepEqual(found, [], `seed ${OPTIONS.seed}`)
-  // Else it was no torture.
+  // Otherwise the run tested nothing.
   assert.ok(Object.keys(faults).length >= 3 && (calls.acknowledged ?? 0) > 20 && (visits['200'] ?? 0) > 50)
 })

@@ -1,4 +1,4 @@
-/** Webhooks and kill -9: whoever was answered gets what the answer says, whenever the service dies after it. */
+/** Webhooks and kill -9: the promise of a response is kept, whenever the service dies after it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -12,7 +12,9 @@ import { type Login, startService, type TestService } from '../../support/servic
 import { createWebhooks, urlsOf, type WebhookUrls } from '../../support/service/webhooks.ts'
 
 const ROUNDS = rounds({ short: 4, long: 20 })
-/** Right at the answer most often; else while the operation is claimed, the build runs, or its output goes live. */
+/**
+ * Mostly right after the response; otherwise while the operation is claimed, the build runs, or its output goes live.
+ */
 const MOMENTS_MS = [0, 0, 3, 0, 10, 30, 0, 100, 200, 400]
 
 const CALLS = 200
@@ -40,7 +42,7 @@ async function openKillable(t: Scope, quiet?: resources.ChangedWebhookSet): Prom
   return killable
 }
 
-test(`kill -9 between the answer and the build, ${ROUNDS} times: the build is made each time`, async (t) => {
+test(`kill -9 between the response and the build, ${ROUNDS} times: the build is made each time`, async (t) => {
   const killable = await openKillable(t)
   const { as, name, urls } = killable
   const builds = new Set<string>()
@@ -66,7 +68,7 @@ test(`kill -9 between the answer and the build, ${ROUNDS} times: the build is ma
   assert.equal(builds.size, ROUNDS)
 })
 
-test(`kill -9 in the middle of ${CALLS} calls: whoever was answered is in the ledger, and its operation ends well`, async (t) => {
+test(`kill -9 in the middle of ${CALLS} calls: every call with a response is in the ledger, and its operation succeeds`, async (t) => {
   const killable = await openKillable(t)
   const { as, name, urls } = killable
   const actions = [urls.rebuild, urls.purgeCache, urls.cleanRebuild]
@@ -81,16 +83,16 @@ test(`kill -9 in the middle of ${CALLS} calls: whoever was answered is in the le
   assert.ok(answered.length >= CALLS / 2, `${answered.length} calls were answered`)
   assert.ok(answered.length < CALLS, 'it was killed after the last of them')
   const others = called.filter(({ status }) => status !== 200 && status !== 0)
-  assert.deepEqual(others, [], 'whoever was not taken had no answer at all')
+  assert.deepEqual(others, [], 'a call that was not accepted got no response at all')
   const ledger = await ledgerOf(killable.service, as, name)
   assertRecorded(answered, ledger)
-  // Somebody may be in it whom the answer did not reach any more.
+  // It may also have calls whose response was lost.
   for (const operation of new Set(ledger.map((entry) => entry.operation))) {
     assert.equal((await untilDone(killable.service, as, operation)).error, undefined)
   }
 })
 
-test('a quiet period goes on after kill -9 as if nothing had happened', async (t) => {
+test('a quiet period continues after kill -9 unchanged', async (t) => {
   const killable = await openKillable(t, { quietSeconds: 300, maxQuietSeconds: 300 })
   const { as, urls } = killable
   const { operation, status } = await callAs('before', killable.service, urls.rebuild)
@@ -102,7 +104,7 @@ test('a quiet period goes on after kill -9 as if nothing had happened', async (t
 
   const { metadata, done } = await read()
   assert.deepEqual([metadata.phase, metadata.settlesUntil, done], ['QUEUED', settlesUntil, false])
-  // The most is counted from the first call, which came before.
+  // The maximum is counted from the first call, which came before the kill.
   assert.equal((await callAs('after', killable.service, urls.rebuild)).operation, operation)
   const joined = (await read()).metadata
   assert.equal(Date.parse(joined.settlesUntil ?? '') - Date.parse(joined.createTime), 300_000)
@@ -111,12 +113,12 @@ test('a quiet period goes on after kill -9 as if nothing had happened', async (t
   assert.equal((await untilDone(killable.service, as, operation)).error, undefined)
 })
 
-test('URLs that were made, regenerated or deleted just before kill -9 stay so', async (t) => {
+test('URLs that were created, regenerated or deleted just before kill -9 stay so', async (t) => {
   const killable = await openKillable(t)
   const { as, name } = killable
   const authorization = `Basic ${btoa(`${as.userId}:${as.password}`)}`
 
-  /** Nothing is looked at between the answer and the end: that would be time to write. */
+  /** No request is made between the response and the kill: it would give the service time to write. */
   async function changeAndDie(method: string, verb = ''): Promise<WebhookUrls> {
     const url = `${killable.service.api}/v1/${name}/webhooks${verb}`
     const answer = await fetch(url, { method, headers: { authorization } })
