@@ -82,7 +82,7 @@ test('a user who was added logs in with the password that was shown, gets anothe
   await logIn(page, owner, '/default/users')
   await page.getByRole('button', { name: 'Add user' }).click()
   const form = page.getByRole('dialog')
-  await form.getByLabel('E-mail').fill('nobody')
+  await form.getByLabel('E-mail').fill('not-an-address')
   await form.getByRole('button', { name: 'Add user' }).click()
   await form.locator('[aria-invalid=true]').waitFor()
   await form.getByLabel('E-mail').fill('New@Example.com')

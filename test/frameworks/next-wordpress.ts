@@ -98,7 +98,7 @@ describe('a Next.js server that reads WordPress', { skip }, () => {
   })
 
   test('the preview of a draft shows it to the editor, and to no other visitor', async () => {
-    const id = await wordpress.draft('Not yet for everybody')
+    const id = await wordpress.draft('Not published yet')
     const { status, headers } = await get(`/api/preview?secret=${PREVIEW_SECRET}&id=${id}`)
     assert.equal(status, 307)
     const cookie = [headers['set-cookie'] ?? []]
@@ -106,7 +106,7 @@ describe('a Next.js server that reads WordPress', { skip }, () => {
       .map((each) => each.split(';')[0])
       .join('; ')
     const path = String(headers.location)
-    assert.match((await get(path, { cookie })).text, /Not yet for everybody/)
+    assert.match((await get(path, { cookie })).text, /Not published yet/)
     assert.equal((await get(path)).status, 404)
     assert.equal((await get(`/api/preview?secret=wrong&id=${id}`)).status, 401)
   })

@@ -47,7 +47,7 @@ const FETCHED: Files = {
   'node_modules/@sveltejs/adapter-node/package.json': manifest('@sveltejs/adapter-node', '5.5.7'),
   'node_modules/@sveltejs/adapter-node/index.js': `import { needed } from 'needed'
     import { framework } from '@sveltejs/kit'
-    export default (options) => \`made for Node with \${needed} and \${framework}, told \${options}\``,
+    export default (options) => \`made for Node with \${needed} and \${framework}, options \${options}\``,
   'node_modules/needed/package.json': manifest('needed', '2.0.0'),
   'node_modules/needed/index.js': `export const needed = 'its own'`,
 }
@@ -174,7 +174,7 @@ test('a configuration that names the adapter of another host gets the one for No
   const files = { ...KIT, ...CONFIG }
   const { made, log, asked, source, changes } = await built(t, { files, adapter: SVELTEKIT, build: 'node config.mjs' })
   assert.ok(!(made instanceof Problem), log)
-  assert.match(log, /made for Node with its own and the framework of the app, told undefined/)
+  assert.match(log, /made for Node with its own and the framework of the app, options undefined/)
   assert.match(log, /the app has another/)
   assert.match(
     log,

@@ -165,7 +165,7 @@ test('an environment shows its latest build, and the operation that decides its 
 
   const build = builds.newId()
   await sql.transaction(async (tx) => {
-    const failure = { error: new Problem('BUILD_SCRIPT_FAILED', 'It said "reason":"SUPERSEDED".') }
+    const failure = { error: new Problem('BUILD_SCRIPT_FAILED', 'The log has "reason":"SUPERSEDED".') }
     const failed = await operations.record(tx, path, 'UPLOAD', async () => failure)
     const archive = { digest: `sha256-${'0'.repeat(64)}` as never, bytes: 1, files: 1 }
     await builds.insert(tx, path, { id: build, operationId: failed.id, trigger: 'UPLOAD', isClean: false, archive })

@@ -23,7 +23,7 @@ test('a wrong password and an unknown user get the same answer', async (t) => {
   const { sessions } = await withOwner(t)
   const refusal = { reason: 'LOG_IN_FAILED', message: 'The e-mail address and the password do not belong together.' }
   await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '127.0.0.1'), refusal)
-  await assert.rejects(sessions.logIn('nobody@example.com', 'wrong', '127.0.0.1'), refusal)
+  await assert.rejects(sessions.logIn('unknown@example.com', 'wrong', '127.0.0.1'), refusal)
 })
 
 test('a session ends by logging out, with its time, and with a reset of the password', async (t) => {

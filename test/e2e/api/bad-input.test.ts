@@ -232,7 +232,7 @@ const ENVIRONMENTS: Row[] = [
   {
     name: 'an environment in an app that is not there',
     method: 'POST',
-    path: `${APPS}/nobody/environments`,
+    path: `${APPS}/unknown/environments`,
     body: NEW_ENVIRONMENT,
     reason: 'APP_NOT_FOUND',
   },

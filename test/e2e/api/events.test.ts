@@ -25,8 +25,8 @@ async function userOf(account: string, role: string, email: string): Promise<{ c
 test('a viewer follows an app from its creation to its deletion', async (t) => {
   const stream = await follow(t, service, { as: await service.login('viewer') })
   await stream.until((events) => events[0]?.event === 'hello')
-  const app = await createApp(service, owner, { app: 'told' })
-  await stream.untilNamed('accounts/default/apps/told')
+  const app = await createApp(service, owner, { app: 'watched' })
+  await stream.untilNamed('accounts/default/apps/watched')
 
   const { name } = await createEnvironment(service, owner, { app })
   await stream.untilNamed(name)
@@ -38,7 +38,7 @@ test('a viewer follows an app from its creation to its deletion', async (t) => {
   await service.call(`/v1/${name}/domains:replace`, {
     method: 'POST',
     as: owner,
-    body: { domains: ['told.example.com'] },
+    body: { domains: ['watched.example.com'] },
   })
   await stream.untilNamed(`${name}/domains`)
 
@@ -51,8 +51,8 @@ test('a viewer follows an app from its creation to its deletion', async (t) => {
   for (const changed of [done.metadata.deployment, next.metadata.deployment, name]) await stream.untilNamed(changed)
 
   stream.events.length = 0
-  await service.call('/v1/accounts/default/apps/told?force=true', { method: 'DELETE', as: owner })
-  await stream.untilNamed('accounts/default/apps/told')
+  await service.call('/v1/accounts/default/apps/watched?force=true', { method: 'DELETE', as: owner })
+  await stream.untilNamed('accounts/default/apps/watched')
   await stream.untilNamed(name)
 })
 
@@ -90,7 +90,7 @@ test('changes of credentials and users are sent', async (t) => {
   const stream = await follow(t, service, { as: owner })
   const issued = await service.call('/v1/accounts/default/credentials', { method: 'POST', as: owner, body: {} })
   await stream.untilNamed(issued.json.name)
-  const user = await userOf('default', 'viewer', 'told@example.com')
+  const user = await userOf('default', 'viewer', 'watched.example.com')
   await stream.untilNamed(user.name)
   stream.events.length = 0
   await service.call(`/v1/${user.name}`, { method: 'PATCH', as: owner, body: { role: 'developer' } })

@@ -112,7 +112,7 @@ test('every reason that a route names is a known one, and its status is among th
   for (const { operationId, responses, 'x-reasons': reasons } of operations) {
     assert.equal(new Set(reasons).size, reasons.length, `${operationId} names a reason twice`)
     for (const reason of reasons) {
-      assert.ok(Object.hasOwn(PROBLEMS, reason), `${operationId} names ${reason}, which nobody knows`)
+      assert.ok(Object.hasOwn(PROBLEMS, reason), `${operationId} names ${reason}, which is unknown`)
       const { http } = PROBLEMS[reason as Reason]
       assert.ok(
         responses[http]?.description.includes(`\`${reason}\``),
@@ -195,7 +195,7 @@ test('docs/reference/limits.md has every limit with the value that the code has'
   for (const [name, , meaning = '', beyond = ''] of rows) {
     assert.match(meaning, /^(Bytes|Characters|Items|Seconds|Shell variables) /, name)
     for (const [, reason = ''] of beyond.matchAll(/`([A-Z_]+)`/g)) {
-      assert.ok(Object.hasOwn(PROBLEMS, reason), `${name}: nobody knows ${reason}`)
+      assert.ok(Object.hasOwn(PROBLEMS, reason), `${name}: unknown reason ${reason}`)
     }
   }
 })

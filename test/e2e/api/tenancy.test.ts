@@ -69,7 +69,7 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1Accounts: {},
   getV1Regions: {},
   getV1Isolation: {},
-  postV1Session: { body: { email: 'nobody@example.com', password: 'wrong' } },
+  postV1Session: { body: { email: 'unknown@example.com', password: 'wrong' } },
   getV1Session: {},
   deleteV1Session: {},
   postV1SessionInvitationsInvitationAccept: {},
@@ -87,8 +87,8 @@ const UNUSED_ID = '0199e7c0-0000-7000-8000-000000000000'
 
 /** A valid id that does not exist. */
 const ABSENT: Record<string, string> = {
-  account: 'nobody-has-this',
-  app: 'nobody-has-this',
+  account: 'does-not-exist',
+  app: 'does-not-exist',
   environment: UNUSED_ID,
   operation: UNUSED_ID,
   build: UNUSED_ID,

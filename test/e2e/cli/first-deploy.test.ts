@@ -52,7 +52,7 @@ const FIRST = ['--region', 'EU-W', '--env', 'Production', '--cms', 'wordpress']
 test('the first build has the variables of the deploy command, and the names without a value are listed', async () => {
   const cwd = await project(printing)
   const given = ['--variables-file', 'production.env', '--variable', 'A=1234', '--variable', 'NEXT_PUBLIC_C=c']
-  const { code, stdout, stderr } = await headland(['deploy', '--app', 'telling', ...FIRST, ...given, '--json'], { cwd })
+  const { code, stdout, stderr } = await headland(['deploy', '--app', 'printing', ...FIRST, ...given, '--json'], { cwd })
   assert.equal(code, 0, stderr + stdout)
   const events = eventsOf(stdout)
   assert.ok(events.some(({ event, text }) => event === 'line' && text === 'found 4 9 c'))
@@ -61,7 +61,7 @@ test('the first build has the variables of the deploy command, and the names wit
     notes.join('\n'),
     /\.env\.example names variables that have no value: D\.\nTo set them: headland variables set D=VALUE/,
   )
-  const [made] = await environmentsOf('telling')
+  const [made] = await environmentsOf('printing')
   assert.deepEqual(made && keysOf(made), ['A', 'B', 'NEXT_PUBLIC_C'], 'nothing of .env')
 
   // A later deploy has them set before its build. It is not the first, so `.env.example` is not mentioned.
@@ -191,9 +191,9 @@ test('commands and their options get suggestions, too', async () => {
 
 test('short ids lead to environments, builds and deployments', async () => {
   const cwd = await project(page('short'))
-  const [environment] = await environmentsOf('telling')
+  const [environment] = await environmentsOf('printing')
   assert.ok(environment)
-  const at = ['--app', 'telling', '--env', shortId(environment.name)]
+  const at = ['--app', 'printing', '--env', shortId(environment.name)]
   const [build] = (await read(`${environment.name}/builds`)).builds
   const shown = await headland(['builds', 'show', shortId(build.name), ...at, '--json'], { cwd })
   assert.equal(JSON.parse(shown.stdout).name, build.name, shown.stderr)

@@ -93,9 +93,9 @@ test('curl ends with 1 for an error of the site with --fail, and with 3 if a res
   const broken = await headland(['curl', '/broken'])
   assert.equal(broken.code, 3)
   assert.match(broken.stderr, /broke off in the middle/)
-  const closed = await headland(['curl', 'http://nobody.localhost:1/'])
+  const closed = await headland(['curl', 'http://unknown.localhost:1/'])
   assert.equal(closed.code, 3)
-  assert.match(closed.stderr, /nobody\.localhost:1 was not reached: .*ECONNREFUSED/)
+  assert.match(closed.stderr, /unknown\.localhost:1 was not reached: .*ECONNREFUSED/)
 })
 
 test('arguments that curl cannot send are refused with what to write instead', async () => {
@@ -122,7 +122,7 @@ test('a path that looks like the address of another host stays a path', async ()
 
 test('open passes the URL to the opener of the system, as one argument, and prints it', async () => {
   const bin = join(folder, 'bin')
-  const recorded = join(folder, 'told')
+  const recorded = join(folder, 'recorded')
   await mkdir(bin)
   await writeFile(
     join(bin, 'xdg-open'),

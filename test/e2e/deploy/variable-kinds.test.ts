@@ -27,7 +27,7 @@ const talkative: Files = {
     const say = require('./say.js')
     const server = require('node:http').createServer((request, response) => {
       say(request.url)
-      response.end('said')
+      response.end('logged')
     })
     server.listen(process.env.PORT, process.env.HOST)
     process.on('SIGTERM', () => server.close(() => process.exit()))`,
@@ -55,7 +55,7 @@ let visits = 0
 async function loggedAtVisit(t: Parameters<typeof follow>[0]): Promise<string> {
   const mark = `/visit-${++visits}`
   const stream = await follow(t, service, { as: viewer }, `/v1/${name}/logs`)
-  assert.equal((await siteAnswer(service, url, mark)).text, 'said')
+  assert.equal((await siteAnswer(service, url, mark)).text, 'logged')
   const find = () => stream.events.find(({ data }) => data.includes(`${mark} `))
   await stream.until(() => find() !== undefined)
   stream.close()

@@ -33,8 +33,8 @@ const server: Files = {
   'folder/source': 'x',
   'server.js': `
     const fs = require('node:fs')
-    const told = { secret: process.env.SECRET, gone: fs.existsSync('gone.txt'), folder: fs.readdirSync('folder') }
-    require('node:http').createServer((_, response) => response.end(JSON.stringify(told))).listen(process.env.PORT, process.env.HOST)
+    const found = { secret: process.env.SECRET, gone: fs.existsSync('gone.txt'), folder: fs.readdirSync('folder') }
+    require('node:http').createServer((_, response) => response.end(JSON.stringify(found))).listen(process.env.PORT, process.env.HOST)
   `,
 }
 const EXPECTED = { secret: 'a secret value', gone: false, folder: ['made'] }

@@ -43,7 +43,7 @@ test('the calls of the specification create an app and an environment, and its h
 
 test('an unknown host gets a page without any information', async (t) => {
   const service = await startService(t)
-  const site = await siteAnswer(service, 'http://nobody.localhost')
+  const site = await siteAnswer(service, 'http://unknown.localhost')
   assert.equal(site.status, 404)
   assert.doesNotMatch(site.text, /deployed|headland/i)
 })

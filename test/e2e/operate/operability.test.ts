@@ -261,7 +261,7 @@ test('operators create accounts and users; errors have the right exit code', asy
   assert.equal((await headland(['accounts', 'create', 'Bad Name'], on)).code, 2)
   assert.equal((await headland(['accounts', 'destroy', 'agency'], on)).code, 2)
   assert.equal((await headland(['credentials', 'create'], on)).code, 2)
-  assert.equal((await headland(['credentials', 'create', '--account', 'nobody'], on)).code, 1)
+  assert.equal((await headland(['credentials', 'create', '--account', 'unknown'], on)).code, 1)
   assert.equal((await headland(['cms', 'set', 'wp', 'https://cms.example', '--account', 'agency'], on)).code, 0)
   assert.equal((await headland(['cms', 'set', 'wp', 'javascript:alert(1)', '--account', 'agency'], on)).code, 2)
   assert.equal((await headland(['serve'], { HEADLAND_PORT: '1' })).code, 2)

@@ -22,7 +22,7 @@ const { weaknesses }: resources.Isolation = (await service.call('/v1/isolation',
 
 /** All characters that are special to a shell, in names that must stay text. */
 const SHELL = 'it\'s "$(touch pwned)" `touch pwned`; touch pwned & | > pwned * ~ {a,b} #'
-const SECRET = 'the-value-of-a-variable-that-nobody-may-see'
+const SECRET = 'the-value-of-a-secret-variable'
 const FOLDER = SHELL.replaceAll(/["*>|/]/g, '')
 const MAIN = '$(touch pwned);`touch pwned`&&x.js'
 
@@ -269,7 +269,7 @@ test('a request with an unknown Host reaches no site, and its response reveals n
   const { host } = new URL(environment.url)
   const { port } = new URL(service.edge)
   const ask = (sent: string) => sendRaw(service.edge, `GET / HTTP/1.1\r\nHost: ${sent}\r\nConnection: close\r\n\r\n`)
-  const unknown = await ask('nobody.localhost')
+  const unknown = await ask('unknown.localhost')
   assert.equal(unknown.status, 404)
   for (const sent of [
     `${host}.evil.example`,

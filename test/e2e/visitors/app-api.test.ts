@@ -190,16 +190,16 @@ test('a build does not reach the service, and gets no address or token of it', {
   const files: Files = {
     'package.json': JSON.stringify({ scripts: { build: 'node build.js' } }),
     'build.js': `
-      const told = Object.keys(process.env).filter((name) => /HEADLESS_(APPS_API|KV_STORE)/.test(name))
+      const names = Object.keys(process.env).filter((name) => /HEADLESS_(APPS_API|KV_STORE)/.test(name))
       require('node:net').connect(${port}, '${host}')
         .on('connect', () => { console.log('reached'); process.exit() })
-        .on('error', ({ code }) => { console.log('found', code, 'told', told.length); write() })
+        .on('error', ({ code }) => { console.log('found', code, 'variables', names.length); write() })
       const write = () => { require('node:fs').mkdirSync('dist'); require('node:fs').writeFileSync('dist/index.html', 'x') }`,
   }
   const done = await deploy(service, as, name, files)
   assert.equal(reasonOf(done), undefined, JSON.stringify(done.error))
   const { text } = await service.call(`/v1/${done.metadata.build}/log`, { as })
-  assert.match(text, /found ECONNREFUSED told 0/)
+  assert.match(text, /found ECONNREFUSED variables 0/)
 })
 
 const clear = (name: string, body?: unknown) =>

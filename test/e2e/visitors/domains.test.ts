@@ -143,10 +143,10 @@ test('a removed domain and one that never existed get the same response, byte fo
   await replace(owner, ours, ['gone.example.com'])
   assert.match(await bytesAt('gone.example.com'), /^HTTP\/1\.1 200 .*ours/s)
   await replace(owner, ours, [])
-  const unknown = await bytesAt('nobody-has-this.example.net')
+  const unknown = await bytesAt('does-not-exist.example.net')
   assert.match(unknown, /^HTTP\/1\.1 404 .*There is no site at this address/s)
   assert.equal(await bytesAt('gone.example.com'), unknown)
-  assert.equal(await bytesAt(`nobody-has-this.${new URL(ours.url).hostname.split('.').at(-1)}`), unknown)
+  assert.equal(await bytesAt(`does-not-exist.${new URL(ours.url).hostname.split('.').at(-1)}`), unknown)
 })
 
 test('domains that change while the edge is being restarted are served before the response', async () => {
@@ -165,7 +165,7 @@ test('a proxy on this machine learns which names have a site, without credential
   const unknown = await allowed('example.com')
   assert.equal(unknown.status, 404)
   assert.equal(unknown.reason, 'DOMAIN_NOT_FOUND')
-  for (const name of ['localhost', 'nobody.localhost', '127.0.0.1', '*', 'a b', '']) {
+  for (const name of ['localhost', 'unknown.localhost', '127.0.0.1', '*', 'a b', '']) {
     assert.equal((await allowed(name)).text, unknown.text, name)
   }
 })

@@ -216,7 +216,7 @@ for (const { name, start, missing } of [
         const refused = await call(front, PORTAL, '/v1/session', {
           method: 'POST',
           headers: { 'content-type': 'application/json', origin: `https://${PORTAL}:${front.port}` },
-          body: Buffer.from(JSON.stringify({ email: 'nobody@example.com', password: 'not the password' })),
+          body: Buffer.from(JSON.stringify({ email: 'unknown@example.com', password: 'not the password' })),
         })
         assert.equal(refused.status, 401, 'refused for the password, not for where it came from')
       },

@@ -78,9 +78,9 @@ test('whatever is wrong with a call, its response is the same, byte for byte', a
   const bare = target.replace(/\?.*/, '')
 
   const targets: Record<string, string> = {
-    'an unknown account': target.replace('/accounts/default', '/accounts/nobody-has-this'),
+    'an unknown account': target.replace('/accounts/default', '/accounts/does-not-exist'),
     'a name that no account can have': target.replace('/accounts/default', '/accounts/%F0%9F%92%A9'),
-    'an unknown app': target.replace(/\/apps\/[^/]+/, '/apps/nobody-has-this'),
+    'an unknown app': target.replace(/\/apps\/[^/]+/, '/apps/does-not-exist'),
     'an unknown environment': target.replace(id, '0199e7c0-0000-7000-8000-000000000000'),
     'what is no id': target.replace(id, "x'%20OR%201=1--"),
     'an environment with NUL': target.replace(id, `${id}%00`),
@@ -136,7 +136,7 @@ test('another account gets the same response', async () => {
   const ours = await site()
   const crossed = targetOf(urls.rebuild).replace(tokenOf(urls.rebuild), tokenOf(ours.urls.rebuild))
   const renamed = targetOf(urls.rebuild).replace('/accounts/neighbour', '/accounts/default')
-  const absent = targetOf(urls.rebuild).replace('/accounts/neighbour', '/accounts/nobody-has-this')
+  const absent = targetOf(urls.rebuild).replace('/accounts/neighbour', '/accounts/does-not-exist')
   const answers = await Promise.all([crossed, renamed, absent].map((target) => call(target)))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([401]))
   assert.equal(new Set(answers.map(comparable)).size, 1)

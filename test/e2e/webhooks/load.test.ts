@@ -89,7 +89,7 @@ test(`of ${CALLS} calls in a row, those within the limit lead to two builds, the
   const [taken, refused] = [200, 429].map((wanted) => called.filter(({ status }) => status === wanted))
   assert.equal((taken?.length ?? 0) + (refused?.length ?? 0), CALLS, 'every answer is 200 or 429')
   assert.ok((taken?.length ?? 0) >= 1200, `${taken?.length} calls were taken`)
-  assert.ok(refused?.length, 'nobody was refused')
+  assert.ok(refused?.length, 'no call was refused')
   assert.deepEqual(
     refused.filter(({ retryAfter }) => !/^[1-9]\d*$/.test(retryAfter ?? '')),
     [],

@@ -171,7 +171,7 @@ test('whatever is wrong with the path or the token, the response is the same, an
   const wrong = [
     right.replace(token, 'x'.repeat(43)),
     right.replace(/token=.*/, 'token='),
-    right.replace('accounts/default/', 'accounts/nobody/'),
+    right.replace('accounts/default/', 'accounts/unknown/'),
     right.replace(name.split('/').at(-1) ?? '', '01900000-0000-7000-8000-000000000000'),
   ]
   const answers = await Promise.all(wrong.map((address) => service.call(address)))
