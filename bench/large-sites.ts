@@ -64,7 +64,7 @@ export const largeSites: Bench = {
   },
 }
 
-/** Every address is the same file: what is measured is how it is found. */
+/** All paths lead to the same file, since the bench measures how a file is found. */
 async function siteIn(top: string, host: string, count: number): Promise<Target> {
   const [folder, variants] = [join(top, host, 'files'), join(top, host, 'edge')]
   await mkdir(folder, { recursive: true })

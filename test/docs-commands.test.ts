@@ -13,7 +13,7 @@ const TOP = join(import.meta.dirname, '..')
 const FOLDER = join(TOP, 'docs/reference')
 const page = await readFile(join(FOLDER, 'commands.md'), 'utf8')
 
-/** Each command as it is typed, with what the page says of it. */
+/** Each command as typed, with its description on the page. */
 const sections = new Map(
   page
     .split(/^### /m)

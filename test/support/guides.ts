@@ -47,7 +47,7 @@ export type Shell = {
   environment: Record<string, string>
 }
 
-/** What a person has who follows a guide: `headland` on the path, and a home of their own. */
+/** The environment of a reader who follows a guide: `headland` on the path, and a home folder. */
 export async function shellIn(folder: string, home: string, environment: Record<string, string>): Promise<Shell> {
   const bin = join(home, 'bin')
   await mkdir(bin, { recursive: true })

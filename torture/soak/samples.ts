@@ -8,10 +8,10 @@ import { edgeOf } from '../processes.ts'
 const MEBIBYTE = 1024 ** 2
 
 /**
- * What is measured, in which unit, and by how much it may grow in a minute. Memory: about the smallest growth that ten
- * minutes can distinguish from noise. Handles: none should be left over; one more or less is open at any moment. Disk:
- * a build leaves 4 KiB of log until the hourly round, an upload its archive, and every call a row or two of history,
- * which is 0.3 to 0.4 MiB at this load.
+ * What is measured, in which unit, and by how much it may grow in a minute. Memory: less than ten minutes can
+ * distinguish from noise. Handles: none should be left over; one more or less is open at any moment. Disk: a build
+ * leaves 4 KiB of log until the hourly round, an upload its archive, and every call a row or two of history, which is
+ * 0.3 to 0.4 MiB at this load.
  */
 export const MEASURES = {
   'control: resident memory': { unit: 'MiB', allowed: 1.5 },

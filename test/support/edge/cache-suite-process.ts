@@ -15,9 +15,8 @@ type Runner = {
 }
 type TestSet = { tests: Test[] }
 
-/** Most of a test is a pause of some seconds in which an object becomes stale: those of many tests may pass together. */
+/** Most of a test is a pause of some seconds in which an object becomes stale, so many tests run at the same time. */
 const AT_ONCE = 120
-/** A cache that does not answer fails the test, and does not hold up the others. */
 
 const [, , folder = ''] = process.argv
 const load = (file: string) => import(pathToFileURL(join(folder, file)).href)
@@ -64,6 +63,7 @@ type Asked = { method?: string; headers?: [string, string][]; body?: string }
  * client.
  */
 async function ask(url: string, { method = 'GET', headers = [], body }: Asked = {}) {
+  // A cache that does not answer fails its own test, and does not delay the others.
   const sent = request(url, { method, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) })
   // An error after the response headers rejects the read of the body, too.
   sent.on('error', () => undefined)

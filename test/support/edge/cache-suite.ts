@@ -1,8 +1,8 @@
 /**
  * The public suite of HTTP cache behaviour, the one behind cache-tests.fyi, against any shared cache.
  *
- * It is fetched when it is needed and is no dependency: its package brings an old npm with it. What is run is what was
- * reviewed, for the digest of the package is written here.
+ * It is fetched when it is needed and is no dependency: its package brings an old npm with it. Its code was reviewed;
+ * the digest of the package ensures that no other version runs.
  */
 import { execFile, fork } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -21,14 +21,14 @@ const WITH_US = ['--pdeathsig', 'KILL']
 export type DockerEngine = {
   /** Environment of programs that talk to the engine. */
   environment: Record<string, string>
-  /** What it prints. */
+  /** Resolves to the output. */
   docker(...args: string[]): Promise<string>
   /** The command prefix that starts a program in the engine's network, where published ports are. */
   inside: string[]
 }
 
 /**
- * Mounted anew, since a `/sys` shows the network namespace in which it was mounted. The cgroups are those of the
+ * Mounted again, since a `/sys` shows the network namespace in which it was mounted. The cgroups are those of the
  * machine.
  */
 const MACHINE = `

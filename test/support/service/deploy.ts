@@ -66,7 +66,7 @@ export const nodeServer = (version: string, more = ''): Files => ({
 
 export const page = (text: string): Files => ({ 'index.html': `<!doctype html><title>x</title><p>${text}</p>` })
 
-/** The files of a folder, without what is never uploaded. */
+/** The files of a folder, without those that are never uploaded. */
 export async function filesIn(folder: string): Promise<Files> {
   const files: Files = {}
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {

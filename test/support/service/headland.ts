@@ -64,7 +64,7 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
         cwd,
         env: { ...usual, NODE: process.execPath, HEADLAND },
       }),
-    /** A folder of its own with these files. */
+    /** A new folder with these files. */
     async project(files: Files): Promise<string> {
       const folder = join(top, `project-${++count}`)
       for (const [path, content] of Object.entries(files)) {
@@ -78,7 +78,7 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
 
 export type CliEvent = { event: string; [fact: string]: unknown }
 
-/** What was printed with `--json`. */
+/** The events that were printed with `--json`. */
 export const eventsOf = (stdout: string): CliEvent[] =>
   stdout
     .trim()
