@@ -52,7 +52,9 @@ const FIRST = ['--region', 'EU-W', '--env', 'Production', '--cms', 'wordpress']
 test('the first build has the variables of the deploy command, and the names without a value are listed', async () => {
   const cwd = await project(printing)
   const given = ['--variables-file', 'production.env', '--variable', 'A=1234', '--variable', 'NEXT_PUBLIC_C=c']
-  const { code, stdout, stderr } = await headland(['deploy', '--app', 'printing', ...FIRST, ...given, '--json'], { cwd })
+  const { code, stdout, stderr } = await headland(['deploy', '--app', 'printing', ...FIRST, ...given, '--json'], {
+    cwd,
+  })
   assert.equal(code, 0, stderr + stdout)
   const events = eventsOf(stdout)
   assert.ok(events.some(({ event, text }) => event === 'line' && text === 'found 4 9 c'))
