@@ -216,7 +216,7 @@ const ENVIRONMENTS: Row[] = [
   createsEnvironment('an empty cmsEnvironment', { cmsEnvironment: '' }, 'cmsEnvironment'),
   createsEnvironment('a wpEnvironment that differs from cmsEnvironment', { wpEnvironment: 'other' }, 'wpEnvironment'),
   createsEnvironment('an absolute rootDirectory', { rootDirectory: '/etc' }, 'rootDirectory'),
-  createsEnvironment('a rootDirectory of two dots', { rootDirectory: '../..' }, 'rootDirectory'),
+  createsEnvironment('a rootDirectory of two dots', { rootDirectory: '..' }, 'rootDirectory'),
   createsEnvironment('a rootDirectory that begins with two dots', { rootDirectory: '../x' }, 'rootDirectory'),
   createsEnvironment('a rootDirectory with two dots inside', { rootDirectory: 'a/../b' }, 'rootDirectory'),
   createsEnvironment('a rootDirectory that ends in two dots', { rootDirectory: 'a/..' }, 'rootDirectory'),

@@ -166,7 +166,7 @@ test('no file of a project makes a command print a control character or a forged
   for (const [name, files] of Object.entries(PROJECTS)) {
     const at = await temporaryFolder(t)
     for (const [path, content] of Object.entries(files)) {
-      await mkdir(join(at, path, '../..'), { recursive: true })
+      await mkdir(join(at, path, '..'), { recursive: true })
       await writeFile(join(at, path), content)
     }
     const output = await written(

@@ -280,7 +280,7 @@ test('a request with an unknown Host reaches no site, and its response reveals n
     `${host}#`,
     `127.0.0.1:${port}`,
     `[::1]`,
-    '../..',
+    '..',
     `${host}%00`,
     `*.localhost`,
   ]) {

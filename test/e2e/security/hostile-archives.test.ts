@@ -84,7 +84,7 @@ const withoutDirectory = (entry: ZipEntry): Buffer => {
 
 const NAMES: Row[] = [
   ['a name with ../ in front', named('../evil'), unsafe('../evil', /\.\. in the path/)],
-  ['a name with many ../', named(`${'../../'.repeat(40)}tmp/evil`), unsafe(`${'../../'.repeat(40)}tmp/evil`, /\.\./)],
+  ['a name with many ../', named(`${'../'.repeat(40)}tmp/evil`), unsafe(`${'../'.repeat(40)}tmp/evil`, /\.\./)],
   ['a name with ../ in the middle', named('a/b/../../../evil'), unsafe('a/b/../../../evil', /\.\. in the path/)],
   ['a name that ends in /..', named('a/..'), unsafe('a/..', /\.\. in the path/)],
   ['a name with ..\\ in front', named('..\\..\\evil'), unsafe('..\\..\\evil', /back-slash/)],
@@ -184,7 +184,7 @@ const LINKS: Row[] = [
   ['a link to itself', linked('a', 'a'), unsafe('a', /link to a link/)],
   [
     'a chain of links, each of them inside',
-    () => withIndex(entryOf('d/e/up', { link: '../..' }), entryOf('out', { link: 'd/e/up/../..' })),
+    () => withIndex(entryOf('d/e/up', { link: '..' }), entryOf('out', { link: 'd/e/up/../..' })),
     unsafe('out', /link to a link/),
   ],
   [
@@ -216,7 +216,7 @@ const LINKS: Row[] = [
   [
     'a link to the folder that it is in',
     () =>
-      withIndex(entryOf('docs/a.txt', 'a'), entryOf('docs/here', { link: '.' }), entryOf('docs/up', { link: '../..' })),
+      withIndex(entryOf('docs/a.txt', 'a'), entryOf('docs/here', { link: '.' }), entryOf('docs/up', { link: '..' })),
     harmless({ '/': '<h1>', '/docs/a.txt': 'a' }),
   ],
   [
