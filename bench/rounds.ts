@@ -20,7 +20,7 @@ export type Rounds = {
 
 /** The `noise` of every bench that is measured in this way. */
 export const TURNS =
-  'CPU time by the kernel for each request, ours and the peer under the same load in turns, medians of five rounds after one to get warm'
+  'CPU time by the kernel for each request, ours and the peer under the same load in turns, medians of five rounds after a warm-up'
 
 const SHAPE = IS_QUICK ? { rounds: 1, seconds: 1, warmUpSeconds: 1 } : { rounds: 5, seconds: 3, warmUpSeconds: 3 }
 
