@@ -1,4 +1,4 @@
-/** The peer of the upload: writes whatever comes to a file, hashes it, fsyncs, and answers. */
+/** The peer of the upload: writes the body to a file, hashes it, fsyncs, and answers. */
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { createServer } from 'node:http'

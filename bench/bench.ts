@@ -1,9 +1,9 @@
-/** What a measurement is: numbers of ours beside a peer's of the same run, and what we want of them. */
+/** What a measurement is: our numbers beside a peer's of the same run, and the goals for them. */
 
 export type Bench = {
   name: string
   what: string
-  /** How what else the machine does is kept out of the numbers. */
+  /** How other load on the machine is kept out of the numbers. */
   noise: string
   run(): Promise<Result[]>
 }
@@ -14,7 +14,7 @@ export type Result = {
   ours: number
   /** The same of the peer, measured in the same run on the same machine. */
   peer?: number
-  /** Who it is, where the name of the bench does not say so. */
+  /** What the peer is, where the name of the bench does not say so. */
   beside?: string
   goal?: Goal
 }
@@ -22,7 +22,7 @@ export type Result = {
 /** A bound on our number, or on our number divided by the peer's. */
 export type Goal = { of: 'ours' | 'ratio'; min: number } | { of: 'ours' | 'ratio'; max: number }
 
-/** A look at whether everything runs, whose numbers mean little: `--quick`. */
+/** `--quick`: only checks that everything runs; its numbers mean little. */
 export const IS_QUICK = process.argv.includes('--quick')
 
 /** Something that the bench needs is not on this machine; the message says how to get it. */

@@ -1,6 +1,6 @@
 /**
- * What one environment costs a machine, of each kind: files that nobody visits, a server that is awake, one that sleeps;
- * and what a build and a call of a webhook leave behind. `docs/operate/capacity.md` reckons with these numbers.
+ * What one environment of each kind costs a machine: files without visitors, a server that is awake, one that sleeps;
+ * and what a build and a webhook call leave behind. `docs/operate/capacity.md` uses these numbers.
  */
 import assert from 'node:assert/strict'
 import { readdir, stat } from 'node:fs/promises'
@@ -18,7 +18,7 @@ const SERVERS = 20
 const STARTS = 5
 const BUILDS = 50
 const CALLS = 1000
-/** Long enough for a round of the upkeep. */
+/** Long enough for a round of retention. */
 const SETTLE_MS = 8000
 const TIMEOUT_MS = 120_000
 
@@ -47,38 +47,38 @@ export const capacity: Bench = {
   },
 }
 
-type Cost = { megabytes: number; startMs: number; upkeepMs: number; database: number; disk: number }
+type Cost = { megabytes: number; startMs: number; retentionMs: number; database: number; disk: number }
 
 async function restarts(dataDir: string): Promise<Cost> {
   const costs: Cost[] = []
   for (let round = 0; round < STARTS; round++) costs.push(await restart(dataDir))
   const middle = (number: keyof Cost) => median(costs.map((cost) => cost[number]))
   return {
-    // What a collection has not freed yet is not needed: the least is what there must be.
+    // Memory that garbage collection has not freed yet is not needed, so the minimum counts.
     megabytes: Math.min(...costs.map(({ megabytes }) => megabytes)),
     startMs: middle('startMs'),
-    upkeepMs: middle('upkeepMs'),
+    retentionMs: middle('retentionMs'),
     database: middle('database'),
     disk: middle('disk'),
   }
 }
 
-/** What is there after a start, when nothing has happened yet but that and the first round of the upkeep. */
+/** What the service uses after a start and the first round of retention. */
 async function restart(dataDir: string): Promise<Cost> {
   await using service = await startService(dataDir)
   const startMs = treeCpuMs(service.pid)
   await wait(SETTLE_MS)
-  const upkeepMs = treeCpuMs(service.pid) - startMs
-  return { megabytes: ownMemory(service), startMs, upkeepMs, ...(await onDisk(dataDir)) }
+  const retentionMs = treeCpuMs(service.pid) - startMs
+  return { megabytes: ownMemory(service), startMs, retentionMs, ...(await onDisk(dataDir)) }
 }
 
 const each = (what: string, count: number, before: Cost, after: Cost): Result[] => [
   { what: `memory of ${what}`, unit: 'KB', ours: ((after.megabytes - before.megabytes) * 1024) / count },
   { what: `CPU that ${what} adds to a start`, unit: 'ms', ours: (after.startMs - before.startMs) / count },
   {
-    what: `CPU that ${what} adds to a round of the upkeep`,
+    what: `CPU that ${what} adds to a round of retention`,
     unit: 'ms',
-    ours: (after.upkeepMs - before.upkeepMs) / count,
+    ours: (after.retentionMs - before.retentionMs) / count,
   },
   { what: `rows of ${what} in the database`, unit: 'KB', ours: (after.database - before.database) / count / 1024 },
   { what: `all of ${what} on the disk`, unit: 'KB', ours: (after.disk - before.disk) / count / 1024 },
@@ -129,7 +129,7 @@ async function servers(dataDir: string): Promise<Result[]> {
     await deploy(caller, made.name, zipOf(SERVER))
     sites.push(made)
   }
-  // Some may have fallen asleep meanwhile.
+  // Some may be asleep by now.
   await Promise.all(sites.map(({ url }) => visit(service.edge, url)))
   const awake = { apps: appMemory(service), own: ownMemory(service) }
   await untilAsleep(
@@ -159,13 +159,13 @@ async function untilAsleep(caller: Caller, environments: readonly string[]) {
 
 const isOurs = (pid: number): boolean => /bin\/headland|edge\/process/.test(commandOf(pid))
 
-/** What belongs to the service and its edge alone: the program itself is shared. */
+/** Private memory of the service and its edge: the program itself is shared. */
 const ownMemory = ({ pid }: Service): number =>
   treePids(pid)
     .filter(isOurs)
     .reduce((sum, one) => sum + memoryOf(one).rssAnon, 0)
 
-/** Apps and the sandboxes around them, without what all of them share: Node itself. */
+/** Memory of apps and their sandboxes, without the pages that all of them share: Node itself. */
 const appMemory = ({ pid }: Service): number =>
   treePids(pid)
     .filter((one) => !isOurs(one))
@@ -175,7 +175,7 @@ async function onDisk(dataDir: string): Promise<{ database: number; disk: number
   const sizes = { database: databaseBytes(dataDir), disk: 0, logs: 0 }
   for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
-    // Taken away while we look.
+    // Deleted between listing and reading.
     const { blocks = 0 } = await stat(path).catch(() => ({ blocks: 0 }))
     const bytes = blocks * 512
     if (path.startsWith(join(dataDir, 'logs'))) sizes.logs += bytes
@@ -184,7 +184,7 @@ async function onDisk(dataDir: string): Promise<{ database: number; disk: number
   return sizes
 }
 
-/** By its own count, as much of it may still be in the write-ahead log. */
+/** By SQLite's own count of pages, since much of it may still be in the write-ahead log. */
 function databaseBytes(dataDir: string): number {
   const database = new DatabaseSync(join(dataDir, 'headland.db'), { readOnly: true })
   try {

@@ -1,4 +1,4 @@
-/** Taking the next operation costs about the same however many wait. */
+/** Claiming the next operation costs about the same however many wait. */
 import { join } from 'node:path'
 import { openDatabase } from '../src/data-folder.ts'
 import { createClaims } from '../src/operations/claim.ts'
@@ -20,7 +20,7 @@ export const claim: Bench = {
     const [many, few] = [await queueOf(join(folder.path, 'many'), MANY), await queueOf(join(folder.path, 'few'), FEW)]
     const costs = { many: [] as number[], few: [] as number[] }
     for (let round = 0; round <= ROUNDS; round++) {
-      // The first is to get warm.
+      // The first is a warm-up.
       const [ofMany, ofFew] = [await costOf(many), await costOf(few)]
       if (round === 0) continue
       costs.many.push(ofMany)
@@ -41,7 +41,7 @@ export const claim: Bench = {
 
 type Queue = Awaited<ReturnType<typeof queueOf>>
 
-/** Builds of as many environments, each of which waits, and what they are claimed by. */
+/** Waiting builds of as many environments, and the queue that claims them. */
 async function queueOf(dataDir: string, { accounts: count, waiting }: typeof MANY) {
   const { sql, clock, accounts, operations, newId } = await openDatabase(dataDir)
   const owners: string[] = []
@@ -68,7 +68,7 @@ async function queueOf(dataDir: string, { accounts: count, waiting }: typeof MAN
   }
 }
 
-/** In microseconds; what was taken is put back, so that each finds the same queue. */
+/** In microseconds; a claimed operation is put back, so that each claim finds the same queue. */
 async function costOf({ sql, claims }: Queue): Promise<number> {
   let spent = 0
   for (let count = 0; count < CLAIMS; count++) {

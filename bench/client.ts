@@ -1,4 +1,4 @@
-/** The API as a client uses it, as far as measurements need it. */
+/** A client of the API with what the measurements need. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -66,7 +66,7 @@ export async function rebuild(caller: Caller, environment: string, body: { clean
   return String(metadata?.build)
 }
 
-/** Asks the edge for a site; resolves to the seconds until the whole answer was there. */
+/** Asks the edge for a site; resolves to the seconds until the complete response. */
 export async function visit(edge: string, siteUrl: string): Promise<number> {
   const { stdout } = await promisify(execFile)('curl', [
     ...['-s', '-o', '/dev/null', '-w', '%{http_code} %{time_total}'],

@@ -1,4 +1,4 @@
-/** CPU time and memory as the kernel counts them (proc(5)): steady where wall-clock time jumps with the neighbours. */
+/** CPU time and memory as the kernel counts them (proc(5)): steady where wall-clock time depends on other load. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** USER_HZ, which is 100 on every Linux that Node runs on. */
@@ -6,7 +6,9 @@ const MS_PER_TICK = 10
 
 type Stat = { pid: number; parent: number; ownTicks: number; reapedTicks: number }
 
-/** CPU time of a process and all that descends from it. Children that have ended count through who waited for them. */
+/**
+ * CPU time of a process and its descendants. Children that have ended count through the process that waited for them.
+ */
 export function treeCpuMs(root: number): number {
   const ticks = treeOf(root).reduce((sum, { ownTicks, reapedTicks }) => sum + ownTicks + reapedTicks, 0)
   return ticks * MS_PER_TICK
@@ -18,9 +20,9 @@ export const commandOf = (pid: number): string => read(pid, 'cmdline').replaceAl
 
 /** Memory of one process, in megabytes of 1024². */
 export type Memory = {
-  /** All that is resident, pages that others share counted in full. */
+  /** All resident pages; shared ones count in full. */
   rss: number
-  /** What belongs to it alone. */
+  /** Private pages. */
   rssAnon: number
   /** Pages of files, of which those of the program itself are shared by every process that runs it. */
   rssFile: number
@@ -40,7 +42,7 @@ function treeOf(root: number): Stat[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => statIfAlive(Number(name)))
   const found = all.filter(({ pid }) => pid === root)
-  // Grows while it is walked: children follow their parents.
+  // The list grows during the loop: children are appended after their parents.
   for (const { pid } of found) found.push(...all.filter(({ parent }) => parent === pid))
   return found
 }
@@ -54,7 +56,7 @@ function statIfAlive(pid: number): Stat[] {
   }
 }
 
-/** Fields are counted from behind the name, which is in parentheses and may hold anything. */
+/** Fields are counted after the name, which is in parentheses and may contain any character. */
 function readStat(pid: number): Stat {
   const text = read(pid, 'stat')
   const fields = text

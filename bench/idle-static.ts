@@ -1,4 +1,4 @@
-/** What 200 static sites cost that nobody visits: memory beside a service without any, and processes. */
+/** What 200 static sites without visitors cost: memory beside a service without sites, and processes. */
 import { join } from 'node:path'
 import { zipOf } from '../test/support/zip.ts'
 import type { Bench } from './bench.ts'
@@ -50,7 +50,7 @@ async function fill(dataDir: string) {
   }
 }
 
-/** What belongs to the service's processes alone: the program itself is shared, and the same for both. */
+/** Private memory of the service's processes: the program itself is shared, and the same for both. */
 async function idleCost(dataDir: string): Promise<{ megabytes: number; processes: number }> {
   await using service = await startService(dataDir)
   await new Promise((resolve) => setTimeout(resolve, 3000))

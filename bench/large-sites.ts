@@ -43,7 +43,7 @@ export const largeSites: Bench = {
       return [
         {
           what: `the slowest of ${VISITS} pages of the neighbour`,
-          beside: 'when nobody else is visited',
+          beside: 'when no other site is visited',
           unit: 'ms',
           ours: neighbour.busy,
           peer: neighbour.quiet,
@@ -64,7 +64,7 @@ export const largeSites: Bench = {
   },
 }
 
-/** Every address is the same file: what is measured is how it is found. */
+/** All paths lead to the same file, since the bench measures how a file is found. */
 async function siteIn(top: string, host: string, count: number): Promise<Target> {
   const [folder, variants] = [join(top, host, 'files'), join(top, host, 'edge')]
   await mkdir(folder, { recursive: true })
@@ -97,11 +97,11 @@ async function neighbourTime(port: number): Promise<number> {
     taken.push(performance.now() - begin)
   }
   agent.destroy()
-  // A stall of the edge is one slow page among many that are not: an average would hide it.
+  // A stall of the edge is one slow page among many fast ones: an average would hide it.
   return Math.max(...taken)
 }
 
-/** Few visitors at a time, as few as it took: the sites' pages in turn, each time another one. */
+/** Few visitors at a time, since few are enough to cause a stall: the sites in turn, and another page each time. */
 function visitInTurn(port: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_A_TIME })
   let isStopped = false
@@ -131,7 +131,7 @@ function visit(port: number, agent: Agent, host: string, path: string): Promise<
   })
 }
 
-/** Of parts, which are not kept ready in memory: every request is looked up. */
+/** Range requests, whose responses are not kept in memory: every one needs a lookup. */
 async function costs(folder: string, port: number, pid: number) {
   const script = join(folder, 'pages.lua')
   await writeFile(

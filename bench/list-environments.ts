@@ -43,7 +43,7 @@ export const listEnvironments: Bench = {
   },
 }
 
-/** Environments as they are once they are made: with a host label, and the operation that made them behind them. */
+/** Environments as they are after their creation: with a host label, and with a finished operation. */
 async function seed(dataDir: string) {
   const { sql, accounts, apps, environments, operations } = await openDatabase(dataDir)
   await accounts.create(ACCOUNT)

@@ -1,4 +1,4 @@
-/** Somebody else's server on a free port of loopback, from its start until it takes connections, and its end. */
+/** A third-party server on a free port of loopback: its start, until it accepts connections, and its end. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -9,7 +9,7 @@ import { Skipped } from './bench.ts'
 export type Program = {
   command: string
   args: string[]
-  /** What to install where it is missing. */
+  /** The package to install if it is missing. */
   debianPackages: string
   port: number
   env?: NodeJS.ProcessEnv
@@ -18,14 +18,14 @@ export type Program = {
 export type Running = AsyncDisposable & { url: string; pid: number }
 
 const TIMEOUT_MS = 30_000
-/** Where Debian puts what only root starts, and where not everybody looks. */
+/** Debian's folder for programs that root starts, which is not in every user's PATH. */
 const PATH = `${process.env.PATH}:/usr/sbin:/sbin`
 
 export async function startProgram({ command, args, debianPackages, port, env }: Program): Promise<Running> {
   const child = spawn(command, args, { env: { ...process.env, PATH, ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
+  let output = ''
   child.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-2000)
+    output = (output + chunk.toString()).slice(-2000)
   })
   const url = `http://127.0.0.1:${port}`
   const failed = once(child, 'error').then(([error]) => error as NodeJS.ErrnoException)
@@ -35,9 +35,9 @@ export async function startProgram({ command, args, debianPackages, port, env }:
     pid: child.pid ?? 0,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
-      const patience = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)
+      const timeout = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)
       await exited
-      clearTimeout(patience)
+      clearTimeout(timeout)
     },
   }
   const deadline = performance.now() + TIMEOUT_MS
@@ -45,16 +45,17 @@ export async function startProgram({ command, args, debianPackages, port, env }:
     const answer = await Promise.race([failed, fetch(url).catch(() => undefined)])
     if (answer instanceof Response) return running
     if (answer) throw answer.code === 'ENOENT' ? new Skipped(`apt-get install ${debianPackages}`) : answer
-    if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode} before it answered: ${said}`)
+    if (child.exitCode !== null)
+      throw new Error(`${command} ended with ${child.exitCode} before it answered: ${output}`)
     if (performance.now() > deadline) {
       await running[Symbol.asyncDispose]()
-      throw new Error(`${command} did not answer within ${TIMEOUT_MS} ms: ${said}`)
+      throw new Error(`${command} did not answer within ${TIMEOUT_MS} ms: ${output}`)
     }
     await wait(50)
   }
 }
 
-/** What it prints when it is asked for its version, on whichever of the two streams. */
+/** The output of its version option, on stdout or stderr. */
 export async function versionOf(command: string, argument: string): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(command, [argument], { env: { ...process.env, PATH } })
   return /\d+(?:\.\d+)+/.exec(stdout + stderr)?.[0] ?? ''

@@ -1,10 +1,10 @@
-/** Servers under the same bounded load by wrk, in turns, and the CPU time that a request cost each. */
+/** Puts servers under the same bounded load by wrk, in turns, and measures the CPU time per request of each. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { IS_QUICK, median, Skipped } from './bench.ts'
 import { treeCpuMs } from './cpu.ts'
 
-/** `pid`: what descends from it is counted with it. `others`: processes that work for it and do not descend from it. */
+/** `pid`: its descendants count as well. `others`: processes that work for it without being its descendants. */
 export type Loaded = { url: string; pid: number; others?: readonly number[]; headers?: Record<string, string> }
 
 export type Cost = { requestsPerSecond: number; cpuMicrosecondsPerRequest: number }
@@ -14,17 +14,17 @@ export type Rounds = {
   rounds?: number
   seconds?: number
   warmUpSeconds?: number
-  /** A script for wrk in Lua, which gets a text that no other round gets as its argument. */
+  /** A Lua script for wrk, whose argument is a text that is unique to the round. */
   script?: string
 }
 
-/** Of every bench that is measured in this way. */
+/** The `noise` of every bench that is measured in this way. */
 export const TURNS =
-  'CPU time by the kernel for each request, ours and the peer under the same load in turns, medians of five rounds after one to get warm'
+  'CPU time by the kernel for each request, ours and the peer under the same load in turns, medians of five rounds after a warm-up'
 
 const SHAPE = IS_QUICK ? { rounds: 1, seconds: 1, warmUpSeconds: 1 } : { rounds: 5, seconds: 3, warmUpSeconds: 3 }
 
-/** They take turns, so that whatever else the machine does falls on all; each number is a median of its rounds. */
+/** They take turns, so that other load on the machine affects all of them; each number is a median of its rounds. */
 export async function inTurns<Name extends string>(
   servers: Record<Name, Loaded>,
   given: Rounds = {},
@@ -34,7 +34,7 @@ export async function inTurns<Name extends string>(
   const names = Object.keys(servers) as Name[]
   const costs = new Map<Name, Cost[]>(names.map((name) => [name, []]))
   for (let round = 0; round <= rounds; round++) {
-    // The first is to get warm.
+    // The first is a warm-up.
     const isCounted = round > 0
     for (const name of names) {
       const shape = { connections, seconds: isCounted ? seconds : warmUpSeconds, script, argument: `${name}-${round}` }
@@ -54,7 +54,7 @@ async function load(
   const cpuOfAll = () => [pid, ...others].reduce((sum, one) => sum + treeCpuMs(one), 0)
   const before = cpuOfAll()
   const printed = await wrk([
-    // Slow is no error: a machine that is busy with something else may let anybody wait.
+    // A slow response is no error: another program may keep the machine busy.
     ...['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '10s'],
     ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
     ...(script === undefined ? [url] : ['--script', script, url, '--', argument]),

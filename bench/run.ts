@@ -1,6 +1,6 @@
 /**
- * Runs the measurements and prints one table. A missed goal is told, and is no failure unless `--strict` is given: a
- * machine that is busy with something else must not turn a build red. A measurement that breaks is a failure.
+ * Runs the measurements and prints one table. A missed goal is reported, and is no failure unless `--strict` is given:
+ * a machine that is busy with something else must not turn a build red. A measurement that breaks is a failure.
  *
  *   npm run bench -- [NAME …] [--list] [--json] [--out FILE] [--quick] [--strict]
  */
@@ -65,7 +65,7 @@ async function runAll(benches: readonly Bench[]): Promise<number> {
   return broken.length > 0 || (values.strict && rows.some((row) => isMet(row) === false)) ? 1 : 0
 }
 
-/** Whoever compares two tables wants to know what they were made on. */
+/** To compare two tables, one must know on which machines they were made. */
 function machineNow() {
   return {
     time: new Date().toISOString(),

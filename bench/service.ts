@@ -39,7 +39,7 @@ export async function logIn(dataDir: string, account = 'default'): Promise<{ aut
   return { authorization: `Basic ${btoa(`${userId}:${password}`)}` }
 }
 
-/** What its first line of JSON says, as soon as it is printed; npm prints other lines before it. */
+/** Its first line of JSON, parsed as soon as it is printed; npm prints other lines before it. */
 export async function ready(child: ChildProcess): Promise<Record<string, unknown>> {
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
     if (line.startsWith('{')) return JSON.parse(line)
@@ -54,7 +54,7 @@ export async function end(child: ChildProcess): Promise<void> {
   await exited
 }
 
-/** A folder that is gone at the end of the block. */
+/** A folder that is deleted at the end of the block. */
 export async function temporaryFolder(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'headland-bench-'))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }

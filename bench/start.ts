@@ -1,4 +1,4 @@
-/** What a start costs, npm included, and what the service holds when it has nothing to do. */
+/** What a start costs, npm included, and the memory of the idle service. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -77,7 +77,7 @@ async function npmStart(folder: string, env: NodeJS.ProcessEnv, idleMs?: number)
   }
 }
 
-/** The innermost process of the command line is the service: an older Node hands over to it. */
+/** The innermost process of the command line is the service: with an older Node, the command starts it as a child. */
 function idleOf(child: ChildProcess): Idle {
   const pids = treePids(child.pid as number)
   const service = pids.findLast((pid) => commandOf(pid).includes('bin/headland'))
@@ -87,7 +87,7 @@ function idleOf(child: ChildProcess): Idle {
   return { service: memoryOf(service), edge: memoryOf(edge), others: others.map(memoryOf) }
 }
 
-/** npm does not hand every signal on, so the program within is told itself; npm ends after it. */
+/** npm does not pass on every signal, so the program itself gets the signal; npm ends after it. */
 async function stop(child: ChildProcess) {
   if (child.exitCode !== null) return
   const exited = once(child, 'exit')

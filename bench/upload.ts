@@ -54,7 +54,7 @@ export const upload: Bench = {
   },
 }
 
-/** Stored, not deflated: what is measured is the path of bytes. */
+/** Stored, not deflated: the bench measures the transfer of bytes, not compression. */
 async function makeArchive(folder: string): Promise<string> {
   const zip = join(folder, 'large.zip')
   const names = ['index.html']
@@ -67,7 +67,7 @@ async function makeArchive(folder: string): Promise<string> {
   return zip
 }
 
-/** Megabytes a second, until the answer was there. */
+/** Megabytes per second, until the response. */
 async function send(zip: string, url: string, authorization: string): Promise<number> {
   const { stdout } = await promisify(execFile)('curl', [
     ...['-s', '-o', '/dev/null', '-w', '%{http_code} %{speed_upload}', '-H', `Authorization: ${authorization}`],

@@ -1,6 +1,6 @@
 /**
- * What a call of a webhook costs while a build waits: it joins that build, and is in the ledger and on the disk when it is
- * answered. Beside it a bare Fastify route that takes the same request, does nothing and sends the same bytes.
+ * What a webhook call costs while a build waits: it joins that build, and is in the ledger on disk before the response.
+ * Beside it a bare Fastify route that takes the same request, does nothing and sends the same bytes.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -84,7 +84,7 @@ async function holdBuild(caller: Caller): Promise<AsyncDisposable & { environmen
       const { operations } = (await read(caller, `/v1/${environment}/operations`)) as {
         operations: { name: string; done: boolean }[]
       }
-      // The one that waits first: it would begin as soon as the other ends.
+      // The waiting build first: it would start as soon as the other ends.
       for (const { name } of operations.filter(({ done }) => !done)) await post(caller, `/v1/${name}:cancel`, {})
     },
   }

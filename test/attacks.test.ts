@@ -1,4 +1,4 @@
-/** The page of attacks cannot go stale: each row names a test that is there, and nothing that must be on it is missing. */
+/** Keeps the page of attacks up to date: each row names an existing test, and no required attack is missing. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { test } from 'node:test'
 
 const TOP = join(import.meta.dirname, '..')
 
-/** What attackers are known to try. Whoever takes a row off the page must take it from here as well. */
+/** Known attacks. A row that is removed from the page must be removed here as well. */
 const ATTACKS = [
   'Shell characters in a name or a variable key',
   'Shell characters where they are allowed: titles, folders, files, values',
@@ -21,7 +21,7 @@ const ATTACKS = [
   'Guesses at webhooks',
   'Timing of guesses at webhooks',
   'Replays of webhooks after they were regenerated or deleted',
-  "The log, or the stream, of somebody else's build",
+  "The log, or the stream, of another account's build",
   'Values of variables in logs, errors, metrics, process lists, files',
   'Tokens of webhooks in logs, errors, metrics, process lists, files',
   'Passwords in logs and errors',
@@ -36,7 +36,7 @@ const ATTACKS = [
   'Cache poisoning by headers of frameworks',
   'Cache poisoning by a `Connection` header that takes others away',
   'Host tricks',
-  "A page stored under somebody's name, or with a cookie",
+  "A page stored with a visitor's authorization, or with a cookie",
   'Script in log lines',
   'Script in names',
   'A build that forks without end',
@@ -71,7 +71,7 @@ const ATTACKS = [
   'An address of IPv6 for each guess',
   'A flood of log-ins',
   "A session cookie planted by a tenant's site, under a name that begins with U+00A0",
-  'Somebody made a member of a hostile account',
+  'A user made a member of a hostile account',
   'A backup that was altered: rows of its database, and a list that is right',
   'Modes and owners in a backup that open the data folder',
   'Views and triggers in a restored database',
@@ -100,7 +100,7 @@ function rowsIn(markdown: string): Row[] {
   })
 }
 
-/** The names of tests as they stand in a file, whichever quotes are around them. */
+/** The names of the tests in a file, with any kind of quotes. */
 const namesIn = (source: string): string[] =>
   [...source.matchAll(/\btest\(\s*(?:'((?:[^'\\]|\\.)+)'|"((?:[^"\\]|\\.)+)"|`((?:[^`\\]|\\.)+)`)/g)].map(
     ([, single, double, template]) => (single ?? double ?? template ?? '').replaceAll(/\\(.)/g, '$1'),
@@ -118,7 +118,7 @@ test('every attack has a row, and no attack has two', () => {
   for (const { attack, happens } of rows) assert.ok(attack !== '' && happens !== '', 'a row has three cells')
 })
 
-test('every row names a test that is there', async () => {
+test('every row names an existing test', async () => {
   for (const { attack, file, name, cases } of rows) {
     const source = await readFile(join(TOP, file), 'utf8')
     assert.ok(namesIn(source).includes(name), `${attack}: ${file} has no test named ${name}`)
@@ -127,7 +127,7 @@ test('every row names a test that is there', async () => {
   }
 })
 
-test('a test that is not there, or is not a test, is not found', () => {
+test('a missing test, or a call that is no test, is not found', () => {
   const lines = [
     "test('one', () => {})",
     `  test(\`two of \${n}\`, async (t) => {})`,

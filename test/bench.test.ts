@@ -1,4 +1,4 @@
-/** The measurements run, and say what they must. Their numbers are no test's business. */
+/** The measurements run, and print complete results. No test asserts their numbers. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -35,6 +35,6 @@ test('a measurement by name prints ours, the peer and the ratio, as a table and 
   }
 })
 
-test('a name that no measurement has is told with those that there are', async () => {
+test('an unknown name is answered with the list of measurements', async () => {
   await assert.rejects(bench('nonsense'), { code: 2, stderr: /no bench 'nonsense'.*operation-read, start/ })
 })

@@ -1,6 +1,6 @@
 /**
- * What the pages show and no test runs is at least well-formed: each block in the language that it says it is, each
- * command of Headland one that there is, with options that it takes, and each setting one that there is.
+ * Code blocks that no test runs are at least well-formed: each is valid in its language, and each command of Headland,
+ * each option and each setting exists.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -21,10 +21,13 @@ const blocks = pages.flatMap(({ page, text }) => blocksOf(text).map((block) => (
 const ofLanguage = (language: string) => blocks.filter((block) => block.language === language)
 const at = ({ page, line }: Block & { page: string }): string => `${page}:${line}`
 
-/** Shown, not run: and what is looked at instead. The proxies' have a test of their own, on the real proxies. */
+/**
+ * The languages of blocks: shell blocks are run, others are checked. Proxy configurations have a test of their own,
+ * with the real proxies.
+ */
 const LANGUAGES = ['sh', 'console', 'json', 'yaml', 'js', 'php', 'ini', 'crontab', 'dns', 'nginx', 'caddyfile', '']
 
-test('every block says in which language it is, and it is one that somebody looks at', () => {
+test('every block names its language, and it is one that a test checks', () => {
   for (const block of blocks) assert.ok(LANGUAGES.includes(block.language), `${at(block)}: ${block.language}`)
 })
 
@@ -101,7 +104,7 @@ const commands = [
   ...[...COMMANDS, ...OTHERS].map(({ name, options }) => ({ name, options: [...Object.keys(options), ...settings] })),
 ].sort((a, b) => b.name.length - a.name.length)
 
-/** `headland …` wherever somebody could copy it from: blocks, and code within the text. */
+/** `headland …` wherever a reader could copy it from: blocks, and code within the text. */
 function mentionedIn(text: string): string[] {
   const runnable = blocksOf(text).filter(({ language }) => ['sh', 'console', 'yaml'].includes(language))
   const lines = runnable.flatMap((block) => block.text.replaceAll('\\\n', ' ').split('\n'))
@@ -116,7 +119,7 @@ function mentionedIn(text: string): string[] {
 for (const { page, text } of pages) {
   const mentioned = mentionedIn(text)
   if (mentioned.length === 0) continue
-  test(`the commands that ${page} speaks of are there, with their options`, () => {
+  test(`the commands on ${page} exist, with their options`, () => {
     for (const words of mentioned) {
       const command = commands.find(({ name }) => `${words} `.startsWith(`${name} `))
       assert.ok(command, `headland ${words}`)

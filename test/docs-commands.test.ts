@@ -13,7 +13,7 @@ const TOP = join(import.meta.dirname, '..')
 const FOLDER = join(TOP, 'docs/reference')
 const page = await readFile(join(FOLDER, 'commands.md'), 'utf8')
 
-/** Each command as it is typed, with what the page says of it. */
+/** Each command as typed, with its description on the page. */
 const sections = new Map(
   page
     .split(/^### /m)
@@ -30,7 +30,7 @@ const forms: readonly CommandForm[] = [...COMMANDS, ...CLIENT_COMMANDS]
 test('every command that the help lists is on the page, and no other', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [join(TOP, 'bin/headland'), '--help'])
   const listed = [...stdout.matchAll(/^ {2}headland (.*?) {2,}(.*)$/gm)]
-  assert.ok(listed.length > forms.length, 'the help lists them all, and some of its own')
+  assert.ok(listed.length > forms.length, 'the help lists them all, and a few more')
   assert.deepEqual([...sections.keys()].sort(), listed.map(([, command]) => command).sort())
   for (const [, command = '', summary] of listed) {
     assert.ok(sections.get(command)?.startsWith(`\n${summary}.\n`), `${command}: ${summary}`)

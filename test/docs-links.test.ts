@@ -1,11 +1,11 @@
-/** Every link of every page leads somewhere: to a file that is there, and to a heading that it has. */
+/** Every link of every page leads to an existing file, and to a heading that it has. */
 import assert from 'node:assert/strict'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
 const TOP = resolve(import.meta.dirname, '..')
-/** Other people's pages, what is no part of the project, and pages whose links are those of a site. */
+/** Third-party pages, files that are not part of the project, and pages whose links are those of a site. */
 const ELSEWHERE = ['.git', 'data', 'examples', 'node_modules']
 
 async function pagesIn(folder: string): Promise<string[]> {
@@ -25,7 +25,7 @@ const texts = new Map(
   ),
 )
 
-/** Without what is code: a link in there is none. */
+/** Without code, in which links do not count. */
 const proseOf = (text: string): string => text.replaceAll(/^( *)```.*?^\1```$/gms, '').replaceAll(/`[^`\n]*`/g, '')
 
 /** As GitHub makes them: small letters, without punctuation, with hyphens for spaces. */
@@ -55,7 +55,7 @@ test('there are pages, and they have links', () => {
 for (const [page, text] of texts) {
   const links = linksOf(text).filter((target) => !/^(?:https?|mailto):/.test(target))
   if (links.length === 0) continue
-  test(`the links of ${page} lead to what is there`, async () => {
+  test(`the links of ${page} lead to existing files and headings`, async () => {
     for (const link of links) {
       const [path = '', anchor] = link.split('#')
       const target = path === '' ? page : relative(TOP, resolve(TOP, dirname(page), decodeURIComponent(path)))

@@ -1,4 +1,4 @@
-/** Every way in which a build or a start can fail has a page, and what the page says is true. */
+/** Every reason for which a build or a start can fail has a page, and the page agrees with the code. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { BUILD_FAILURES, helpPage, PROBLEMS, type Reason } from '../src/contract
 const TOP = join(import.meta.dirname, '..')
 const FOLDER = join(TOP, 'docs/troubleshooting')
 
-/** These are told by the service, not by a log. */
+/** The service reports these itself, without a log. */
 const WITHOUT_A_LOG: readonly Reason[] = [
   'PLAN_FAILED',
   'TOOL_NOT_AVAILABLE',
@@ -24,7 +24,7 @@ const WITHOUT_A_LOG: readonly Reason[] = [
   'PORT_NOT_BOUND',
 ]
 
-/** What is said in other words in other phases. */
+/** Reasons that are diagnosed in one phase only: in others the same text has another reason. */
 const ONLY_IN: Partial<Record<Reason, FailedPhase>> = {
   REGISTRY_UNREACHABLE: 'INSTALLING',
   DOWNLOAD_FAILED: 'BUILDING',

@@ -1,6 +1,6 @@
 /**
- * What the tests need of the machine: installed when we are root on Debian, and else named in one line. With `--wordpress`
- * also what a real WordPress takes.
+ * Installs what the tests need when run as root on Debian, and otherwise prints it in one line. With `--wordpress` also
+ * what a real WordPress needs.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -29,12 +29,13 @@ const NEEDED = [
   { command: 'wrk', debianPackage: 'wrk' },
   { command: 'bwrap', debianPackage: 'bubblewrap' },
   { command: 'chromium', debianPackage: 'chromium' },
-  // Their tests are skipped for others: only root can use the first two, and nobody needs the shells for anything else.
+  // Their tests are skipped for other users: only root can use the first two, and the shells are needed only for their
+  // completion tests.
   ...(isRoot
     ? [
         { command: 'ip', debianPackage: 'iproute2' },
         { command: 'nft', debianPackage: 'nftables' },
-        // Asked what they complete.
+        // Used to test completion.
         { command: 'zsh', debianPackage: 'zsh' },
         { command: 'fish', debianPackage: 'fish' },
       ]
@@ -42,8 +43,8 @@ const NEEDED = [
 ]
 
 /**
- * Its tests are for root alone, as it needs an address that builds reach. Debian's package wants a web server, which we do
- * not use: this is the one without a process of its own. The core of the database has none either.
+ * Its tests run only as root, since they need an address that builds reach. Debian's package depends on a web server,
+ * which the tests do not use: this one starts no process. Neither does the core package of the database.
  */
 const WORDPRESS = {
   isThere: existsSync('/usr/share/wordpress/wp-load.php') && isOnPath('php') && isOnPath('mariadbd'),
@@ -85,7 +86,7 @@ if (missing.length > 0) {
 if (isRoot && isOnPath('apt-get')) unpackProxies()
 if (isRoot && isOnPath('apt-get') && isLong) prepareDocker()
 
-// Built once here, and not by the first few services that the tests start at the same time.
+// Built once here, and not by the first services that the tests start at the same time.
 const portal = openPortal({ log: createLog('warn') })
 await portal.settled
 if (portal.now().state !== 'ready') process.exit(1)
@@ -102,7 +103,7 @@ function withoutServices(install: () => void) {
   }
 }
 
-/** Those of the guides. Unpacked where the tests find them and not installed: a machine that has them would start them. */
+/** The proxies of the guides. Unpacked for the tests and not installed, since Debian would start them. */
 function unpackProxies() {
   const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proxies')
   const places = { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' }

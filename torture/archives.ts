@@ -1,9 +1,9 @@
-/** Cheap archives whose pages say whose they are, of which version, build and variables, and when they were made. */
+/** Cheap archives whose pages name their account, version, build and variables, and when they were rendered. */
 import type { Files } from '../test/support/service/deploy.ts'
 import type { Marks, Upload } from './journal.ts'
 import type { ArchiveKind } from './plan.ts'
 
-/** Where builds find what is outside. */
+/** Where builds reach the CMS and the registry. */
 export type Addresses = { cms: string; registry: string }
 
 const OPEN = '<!--MARKS'
@@ -84,7 +84,7 @@ const MAKE: Record<ArchiveKind, (marks: Marks, addresses: Addresses) => Files> =
         response.setHeader('content-type', 'text/html')
         response.setHeader('cache-control', 's-maxage=600, stale-while-revalidate=600, stale-if-error=600')
         response.setHeader('cache-tag', 'everything, page-' + path.slice(1))
-        // What was made before a purge, and is on its way while the purge comes.
+        // A page that may be rendered before a purge and arrive after it.
         if (path === '/slow') setTimeout(() => response.end(body), 250)
         else response.end(body)
       })

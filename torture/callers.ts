@@ -1,11 +1,14 @@
-/** Those who come from outside: a CMS that calls webhooks, and visitors. And one who looks whether operations are done. */
+/**
+ * Callers from outside: a CMS that calls webhooks, and visitors. And a watcher that polls operations until they are
+ * done.
+ */
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { targetOf } from '../test/support/service/webhooks.ts'
 import { readMarks } from './archives.ts'
-import type { House } from './house.ts'
 import { type Journal, now } from './journal.ts'
 import type { EditorAct, VisitAct } from './plan.ts'
+import type { TortureService } from './service.ts'
 import type { Tenant } from './tenant.ts'
 
 const ACTION = { rebuild: 'rebuild', cleanRebuild: 'cleanRebuild', purgeCache: 'purge' } as const
@@ -25,16 +28,16 @@ export async function runEditor({ tenant, next, count }: EditorParts, signal: Ab
   }
 }
 
-type VisitorParts = { house: House; tenants: readonly Tenant[]; journal: Journal; next: () => VisitAct }
+type VisitorParts = { service: TortureService; tenants: readonly Tenant[]; journal: Journal; next: () => VisitAct }
 
 const VISIT_TIMEOUT_MS = 40_000
 
-export async function runVisitor({ house, tenants, journal, next }: VisitorParts, signal: AbortSignal) {
+export async function runVisitor({ service, tenants, journal, next }: VisitorParts, signal: AbortSignal) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   while (!signal.aborted) {
     const { account, slot, path, pauseMs } = next()
     const { environment, url } = tenants[account]?.slot(slot) ?? { environment: '', url: '' }
-    if (url) await visit(house, journal, { environment, url, path }, agent)
+    if (url) await visit(service, journal, { environment, url, path }, agent)
     await wait(pauseMs, undefined, { signal }).catch(() => undefined)
   }
   agent.destroy()
@@ -42,9 +45,9 @@ export async function runVisitor({ house, tenants, journal, next }: VisitorParts
 
 type Site = { environment: string; url: string; path: string }
 
-/** Asks for a page and writes down what came. A connection that broke says nothing about what it would have brought. */
+/** Requests a page and records the response. A broken connection says nothing about the page, and is not recorded. */
 export function visit(
-  { edge }: Pick<House, 'edge'>,
+  { edge }: Pick<TortureService, 'edge'>,
   journal: Journal,
   { environment, url, path }: Site,
   agent: Agent | false = false,
@@ -77,14 +80,14 @@ export function visit(
 
 const LOOK_MS = 40
 
-type WatcherParts = { house: House; tenant: Tenant; journal: Journal }
+type WatcherParts = { service: TortureService; tenant: Tenant; journal: Journal }
 
-/** Looks at every acknowledged operation of an account, again and again, until it is done. */
-export async function runWatcher({ house, tenant: { account }, journal }: WatcherParts, signal: AbortSignal) {
+/** Polls every acknowledged operation of an account until it is done. */
+export async function runWatcher({ service, tenant: { account }, journal }: WatcherParts, signal: AbortSignal) {
   while (!signal.aborted) {
     for (const operation of unfinishedOf(journal, account)) {
       if (signal.aborted) return
-      await look(house, journal, account, operation)
+      await look(service, journal, account, operation)
       await wait(LOOK_MS)
     }
     await wait(LOOK_MS)
@@ -96,9 +99,9 @@ export function unfinishedOf({ records }: Journal, account: string): string[] {
   return [...new Set(own.map(({ operation }) => operation))].filter((name) => name !== '' && !records.ended.has(name))
 }
 
-/** What an operation is now; nothing where it is not known (any more), or nobody answers. */
-export async function look(house: House, journal: Journal, account: string, operation: string) {
-  const { json, status, reason } = await house.call(account, `/v1/${operation}`)
+/** The current state of an operation; undefined if it is not known (any more), or the service does not answer. */
+export async function look(service: TortureService, journal: Journal, account: string, operation: string) {
+  const { json, status, reason } = await service.call(account, `/v1/${operation}`)
   if (status === 404) journal.end(operation, reason)
   if (status !== 200) return { status, found: undefined }
   const error: string | undefined = json.error ? (json.error.details?.[0]?.reason ?? json.error.status) : undefined

@@ -1,5 +1,16 @@
-/** What visitors got: never another tenant's page, never an older version than one that went live, never what was purged. */
-import { type Call, deletionsOf, idOf, type Purge, type Records, type Violation, type Visit } from './journal.ts'
+/**
+ * Checks the pages that visitors got: never another tenant's page, never an older version than one that went live,
+ * never a purged one.
+ */
+import {
+  deletionsOf,
+  idOf,
+  type Purge,
+  type RecordedCall,
+  type Records,
+  type Violation,
+  type Visit,
+} from './journal.ts'
 
 export function checkVisits(records: Records): Violation[] {
   return [...Map.groupBy(records.visits, ({ environment }) => environment)].flatMap(([environment, visits]) => {
@@ -15,8 +26,8 @@ type Knowledge = {
   account: string
   id: string
   labels: Map<string, number>
-  floors: Floor[]
-  purges: Call[]
+  minVersions: MinVersion[]
+  purges: RecordedCall[]
   deletedAt: number
 }
 
@@ -30,7 +41,7 @@ function knowledgeOf(records: Records, environment: string): Knowledge {
     account: environment.split('/')[1] ?? '',
     id: idOf(environment),
     labels: new Map(calls.flatMap(({ upload }) => (upload ? [[upload.label, upload.version] as const] : []))),
-    floors: floorsOf(records, environment),
+    minVersions: minVersionsOf(records, environment),
     purges: calls.filter(({ kind, outcome }) => kind === 'purge' && outcome === 'acknowledged'),
     deletedAt: Math.min(Number.POSITIVE_INFINITY, ...deletions),
   }
@@ -38,28 +49,31 @@ function knowledgeOf(records: Records, environment: string): Knowledge {
 
 function crossed({ account, id, labels }: Knowledge, { status, marks, path }: Visit): string | undefined {
   if (status !== 200) return undefined
-  if (!marks) return 'a page came that none of the apps made'
-  if (marks.account !== account) return `a page of another account came: of ${marks.account}`
-  if (!labels.has(marks.label)) return `a page of another environment came: of the upload ${marks.label}`
-  if (labels.get(marks.label) !== marks.version) return 'a page came whose version was never uploaded'
-  if (marks.environment !== undefined && marks.environment !== id) return `a page of ${marks.environment} came`
-  if (marks.path !== undefined && marks.path !== path) return `a page of another path came: of ${marks.path}`
+  if (!marks) return 'a visitor got a page that none of the apps made'
+  if (marks.account !== account) return `a visitor got a page of another account: ${marks.account}`
+  if (!labels.has(marks.label)) return `a visitor got a page of another environment: of the upload ${marks.label}`
+  if (labels.get(marks.label) !== marks.version) return 'a visitor got a page whose version was never uploaded'
+  if (marks.environment !== undefined && marks.environment !== id) return `a visitor got a page of ${marks.environment}`
+  if (marks.path !== undefined && marks.path !== path) return `a visitor got a page of another path: ${marks.path}`
   return undefined
 }
 
-function older({ floors }: Knowledge, { marks, begun }: Visit): string | undefined {
-  const floor = floors.findLast(({ since }) => since < begun)?.version ?? 0
-  if (!marks || marks.version >= floor) return undefined
-  return `version ${marks.version} came after version ${floor} had gone live`
+function older({ minVersions }: Knowledge, { marks, begun }: Visit): string | undefined {
+  const minVersion = minVersions.findLast(({ since }) => since < begun)?.version ?? 0
+  if (!marks || marks.version >= minVersion) return undefined
+  return `a visitor got version ${marks.version} after version ${minVersion} had gone live`
 }
 
-/** A page that was made before a purge was even asked for, and came to somebody who asked after it was acknowledged. */
+/**
+ * A page that was rendered before a purge was sent, and served to a request that began after the purge was
+ * acknowledged.
+ */
 function purged({ purges }: Knowledge, { marks, begun, path }: Visit): string | undefined {
   const { rendered } = marks ?? {}
   if (rendered === undefined) return undefined
   const broken = purges.find((call) => call.ended < begun && rendered < call.begun && covers(call.purge, path))
   if (!broken) return undefined
-  return `a purged page came: made ${Math.round(broken.begun - rendered)} ms before the purge by ${broken.caller}`
+  return `a visitor got a purged page: made ${Math.round(broken.begun - rendered)} ms before the purge by ${broken.caller}`
 }
 
 function covers({ paths, tags }: Purge = {}, path: string): boolean {
@@ -70,38 +84,38 @@ function covers({ paths, tags }: Purge = {}, path: string): boolean {
 export const tagOf = (path: string): string => `page-${path.slice(1)}`
 
 function afterDeletion({ deletedAt }: Knowledge, { status, begun }: Visit): string | undefined {
-  return status === 200 && begun > deletedAt ? 'a page came after the environment was deleted' : undefined
+  return status === 200 && begun > deletedAt ? 'a visitor got a page after the environment was deleted' : undefined
 }
 
-type Floor = { since: number; version: number }
+type MinVersion = { since: number; version: number }
 
 /**
- * The oldest version that may be seen, from which moment on. It rises when an upload was seen to be done, and falls as soon as
- * somebody asks for an older deployment. An upload counts only where everything that could bring back an older version was
- * over when it was sent: operations of one environment are worked on in the order they were asked for.
+ * The oldest version that visitors may get, and since when. It rises when an upload is known to be done, and falls as
+ * soon as an older deployment is requested. An upload counts only if everything that could bring back an older version
+ * was over when it was sent: operations of one environment run in the order of their requests.
  */
-function floorsOf({ calls, ended }: Records, environment: string): Floor[] {
+function minVersionsOf({ calls, ended }: Records, environment: string): MinVersion[] {
   const own = calls.filter(({ about, outcome }) => about === environment && outcome !== 'refused')
   const activations = own.filter(({ kind }) => kind === 'activate')
   const unsure = own.filter(({ upload, outcome }) => upload && outcome === 'unsure')
-  const rises = own.flatMap((call): Floor[] => {
+  const rises = own.flatMap((call): MinVersion[] => {
     const end = ended.get(call.operation)
     if (!call.upload || call.outcome !== 'acknowledged' || !end || end.error !== undefined) return []
     const mayFall = [...activations, ...unsure].some((other) => other.begun < end.at && other.ended > call.begun)
     return mayFall ? [] : [{ since: end.at, version: call.upload.version }]
   })
   const falls = activations.map(({ begun, activated }) => ({ since: begun, version: activated ?? 0, isFall: true }))
-  const floors: Floor[] = []
-  let floor = 0
+  const minVersions: MinVersion[] = []
+  let minVersion = 0
   for (const step of [...rises, ...falls].sort((a, b) => a.since - b.since)) {
-    floor = 'isFall' in step ? Math.min(floor, step.version) : Math.max(floor, step.version)
-    floors.push({ since: step.since, version: floor })
+    minVersion = 'isFall' in step ? Math.min(minVersion, step.version) : Math.max(minVersion, step.version)
+    minVersions.push({ since: step.since, version: minVersion })
   }
-  return floors
+  return minVersions
 }
 
-export const floorOf = (records: Records, environment: string, at: number): number =>
-  floorsOf(records, environment).findLast(({ since }) => since < at)?.version ?? 0
+export const minVersionAt = (records: Records, environment: string, at: number): number =>
+  minVersionsOf(records, environment).findLast(({ since }) => since < at)?.version ?? 0
 
 const describe = ({ path, status, marks, cacheStatus }: Visit): string =>
   `${path}: ${status} ${cacheStatus} ${JSON.stringify(marks)}`

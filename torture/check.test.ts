@@ -1,24 +1,26 @@
-/** The checks can fail: each is fed with what must not be, and says so; a good end is a good end. */
+/** Tests of the checks: each reports a violation when it gets one, and none otherwise. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { check, type Found, type FoundEnvironment } from './check.ts'
-import { type Call, createJournal, type Marks, type Visit } from './journal.ts'
+import { check, type FoundEnvironment, type FoundState } from './check.ts'
+import { createJournal, type Marks, type RecordedCall, type Visit } from './journal.ts'
 
 const APP = 'accounts/ours/apps/shop'
 const ENVIRONMENT = `${APP}/environments/e1`
 const LABEL = 'e1-1'
 const MARKS: Marks = { account: 'ours', label: LABEL, version: 1, kind: 'server', environment: 'e1', build: 'b1' }
 
-/** A short life: an app, an environment, an upload that went live, a rebuild by a webhook. All of it was acknowledged. */
+/**
+ * A short run: an app, an environment, an upload that went live, a rebuild by a webhook. All of it was acknowledged.
+ */
 function life() {
   const journal = createJournal()
   const { records } = journal
   let time = 0
 
-  function called(kind: Call['kind'], more: Partial<Call> = {}): Call {
+  function called(kind: RecordedCall['kind'], more: Partial<RecordedCall> = {}): RecordedCall {
     const caller = `caller-${records.calls.length}`
     const operation = `${ENVIRONMENT}/operations/o${records.calls.length}`
-    const call: Call = {
+    const call: RecordedCall = {
       ...{ kind, account: 'ours', about: ENVIRONMENT, caller, begun: ++time, ended: ++time },
       ...{ outcome: 'acknowledged', status: 200, reason: '', operation },
       ...more,
@@ -38,7 +40,7 @@ function life() {
     ...{ name: ENVIRONMENT, build: 'b1', variables: { MARK: 'blue' }, ledger: [] },
     page: { status: 200, marks: MARKS },
   }
-  const found: Found = { apps: [APP], environments: [environment], operations: new Map() }
+  const found: FoundState = { apps: [APP], environments: [environment], operations: new Map() }
   const upload = (version: number) => called('upload', { upload: { version, kind: 'server', label: `e1-${version}` } })
 
   called('createApp', { about: APP, operation: '' })
@@ -51,13 +53,16 @@ function life() {
 
   const violations = () => check(records, found).map(({ what }) => what)
   function assertViolation(expected: RegExp) {
-    const told = violations()
-    assert.ok(told.length > 0 && told.every((what) => expected.test(what)), `expected ${expected}, was told: ${told}`)
+    const actual = violations()
+    assert.ok(
+      actual.length > 0 && actual.every((what) => expected.test(what)),
+      `expected ${expected}, but found: ${actual}`,
+    )
   }
   return { records, found, environment, rebuild, called, upload, visited, violations, assertViolation, now: () => time }
 }
 
-test('a life in which everything was kept has no violation', () => {
+test('a run in which every promise was kept has no violation', () => {
   assert.deepEqual(life().violations(), [])
 })
 
@@ -79,7 +84,7 @@ test('an environment that was deleted and is there is a violation', () => {
   assertViolation(/although its deletion is done/)
 })
 
-test('an acknowledged operation that nobody knows is a violation', () => {
+test('an acknowledged operation that the service does not know is a violation', () => {
   const { found, rebuild, assertViolation } = life()
   found.operations.delete(rebuild.operation)
   assertViolation(/acknowledged operation is lost/)
@@ -91,7 +96,7 @@ test('an operation that is not done is a violation', () => {
   assertViolation(/operation is stuck/)
 })
 
-test('an operation of which nobody was told and that is not done is a violation', () => {
+test('an operation that was not acknowledged and is not done is a violation', () => {
   const { found, assertViolation } = life()
   found.operations.set(`${ENVIRONMENT}/operations/unknown`, { isDone: false, error: undefined })
   assertViolation(/operation is stuck/)
@@ -103,7 +108,7 @@ test('an operation that failed while nothing was wrong is a violation', () => {
   assertViolation(/failed without a cause/)
 })
 
-test('a build that failed while builds were killed is none', () => {
+test('a build that failed while builds were killed is no violation', () => {
   const { records, found, rebuild, violations } = life()
   found.operations.set(rebuild.operation, { isDone: true, error: 'BUILD_KILLED' })
   records.faults.push({ kind: 'killBuild', spoils: 'builds', detail: '', begun: rebuild.begun, ended: rebuild.ended })
@@ -141,7 +146,7 @@ test('a call without an answer may be in the ledger or not', () => {
   assert.deepEqual(violations(), [])
 })
 
-test('a call that is refused although nobody called too often is a violation', () => {
+test('a call that is refused below the rate limit is a violation', () => {
   const { called, assertViolation } = life()
   called('rebuild', { outcome: 'refused', status: 429, reason: 'TOO_MANY_TRIGGERS', operation: '' })
   assertViolation(/refused without a cause/)
@@ -179,7 +184,7 @@ test('a rebuild of another archive than the last one is a violation', () => {
   assertViolation(/a rebuild made version 1/)
 })
 
-test('a rebuild of the archive that a rollback pinned is none', () => {
+test('a rebuild of the archive that a rollback pinned is no violation', () => {
   const { environment, called, violations } = life()
   called('upload', { upload: { version: 2, kind: 'server', label: 'e1-2' }, operation: '' })
   called('activate', { activated: 1, operation: '' })
@@ -199,15 +204,15 @@ test('a page of another environment is a violation', () => {
   assertViolation(/page of another environment/)
 })
 
-test('an old version that comes after a new one went live is a violation', () => {
+test('an old version that is served after a new one went live is a violation', () => {
   const { environment, upload, visited, assertViolation } = life()
   upload(2)
   environment.page = { status: 200, marks: { ...MARKS, version: 2, label: 'e1-2' } }
   visited()
-  assertViolation(/version 1 came after version 2/)
+  assertViolation(/got version 1 after version 2/)
 })
 
-test('an old version may come again once somebody asked for it', () => {
+test('an old version may be served again once it was requested', () => {
   const { upload, called, visited, violations } = life()
   upload(2)
   called('activate', { activated: 1 })
@@ -215,16 +220,16 @@ test('an old version may come again once somebody asked for it', () => {
   assert.deepEqual(violations(), [])
 })
 
-test('a page that was purged is a violation', () => {
+test('a purged page is a violation', () => {
   const { called, visited, environment, now, assertViolation } = life()
   const rendered = now()
   const { caller, operation } = called('purge', { purge: {} })
   environment.ledger.push({ userAgent: caller, operation })
   visited({ rendered })
-  assertViolation(/purged page came/)
+  assertViolation(/got a purged page/)
 })
 
-test('a page that was not meant by a purge may come', () => {
+test('a page outside of a purge may still be served', () => {
   const { called, visited, environment, now, violations } = life()
   const rendered = now()
   const { caller, operation } = called('purge', { purge: { paths: ['/a'], tags: ['page-slow'] } })
@@ -233,7 +238,7 @@ test('a page that was not meant by a purge may come', () => {
   assert.deepEqual(violations(), [])
 })
 
-test('a page that comes after its environment was deleted is a violation', () => {
+test('a page that is served after its environment was deleted is a violation', () => {
   const { called, visited, found, assertViolation } = life()
   called('deleteEnvironment')
   found.environments = []

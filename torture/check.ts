@@ -1,9 +1,17 @@
 /**
- * What must hold after everything: pure, from the journal and from what was found when all was quiet. Each check says what is
- * wrong with which environment; an empty list is a good end.
+ * What must hold at the end: pure functions of the journal and of the state that was found when the service was idle.
+ * Each check lists what is wrong with which environment; an empty list means that all is well.
  */
-import { checkVisits, floorOf } from './check-visits.ts'
-import { type Call, deletionsOf, idOf, type Marks, type Records, type Spoils, type Violation } from './journal.ts'
+import { checkVisits, minVersionAt } from './check-visits.ts'
+import {
+  deletionsOf,
+  idOf,
+  type Marks,
+  type RecordedCall,
+  type Records,
+  type Spoils,
+  type Violation,
+} from './journal.ts'
 
 export type FoundOperation = { isDone: boolean; error: string | undefined }
 
@@ -14,19 +22,19 @@ export type FoundEnvironment = {
   variables: Record<string, string>
   ledger: { userAgent: string; operation: string }[]
   page: { status: number; marks: Marks | undefined }
-  /** After one more rebuild, where that went well. */
+  /** After one more rebuild, if that succeeded. */
   rebuilt?: Marks | undefined
 }
 
-/** What the service says when it is quiet. */
-export type Found = {
+/** The state that the service reports when it is idle. */
+export type FoundState = {
   apps: string[]
   environments: FoundEnvironment[]
-  /** By name; of one that is not known, nothing. */
+  /** By name; undefined for one that the service does not know. */
   operations: Map<string, FoundOperation>
 }
 
-export function check(records: Records, found: Found): Violation[] {
+export function check(records: Records, found: FoundState): Violation[] {
   return [
     ...checkApps(records, found),
     ...checkEnvironments(records, found),
@@ -39,10 +47,10 @@ export function check(records: Records, found: Found): Violation[] {
   ]
 }
 
-const isTaken = ({ outcome }: Call): boolean => outcome === 'acknowledged'
-const mayBeDone = ({ outcome }: Call): boolean => outcome !== 'refused'
+const isTaken = ({ outcome }: RecordedCall): boolean => outcome === 'acknowledged'
+const mayBeDone = ({ outcome }: RecordedCall): boolean => outcome !== 'refused'
 
-function checkApps({ calls }: Records, { apps }: Found): Violation[] {
+function checkApps({ calls }: Records, { apps }: FoundState): Violation[] {
   const there = new Set(apps)
   const deletions = Map.groupBy(
     calls.filter((call) => call.kind === 'deleteApp' && mayBeDone(call)),
@@ -59,7 +67,7 @@ function checkApps({ calls }: Records, { apps }: Found): Violation[] {
     })
 }
 
-/** What may be answered to somebody who calls at this pace, and sometimes too late. Most callers never try again. */
+/** Refusals that a caller at this rate, and sometimes too late, may get. Most callers never try again. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'NOTHING_UPLOADED',
   'WEBHOOKS_EXIST',
@@ -85,7 +93,7 @@ function checkRefusals({ calls }: Records): Violation[] {
     }))
 }
 
-function checkEnvironments({ calls, ended }: Records, { environments }: Found): Violation[] {
+function checkEnvironments({ calls, ended }: Records, { environments }: FoundState): Violation[] {
   const there = new Set(environments.map(({ name }) => name))
   return calls
     .filter((call) => call.kind === 'createEnvironment' && isTaken(call))
@@ -99,12 +107,12 @@ function checkEnvironments({ calls, ended }: Records, { environments }: Found): 
     })
 }
 
-const isWell = (ended: Records['ended'], { operation }: Call): boolean => {
+const isWell = (ended: Records['ended'], { operation }: RecordedCall): boolean => {
   const end = ended.get(operation)
   return end !== undefined && end.error === undefined
 }
 
-function checkOperations(records: Records, { operations }: Found): Violation[] {
+function checkOperations(records: Records, { operations }: FoundState): Violation[] {
   const stuck = [...operations].flatMap(([name, { isDone }]) =>
     isDone ? [] : [{ what: `an operation is stuck: ${idOf(name)}`, about: name.split('/operations/')[0] ?? '' }],
   )
@@ -122,14 +130,17 @@ function checkOperations(records: Records, { operations }: Found): Violation[] {
   return [...stuck, ...wrong]
 }
 
-/** How often the service may be killed under one operation before it gives it up; see MAX_ATTEMPTS of the worker. */
+/** How often the service may be killed during one operation before it abandons that; see MAX_ATTEMPTS of the worker. */
 const KILLS_OF_ONE_OPERATION = 5
 
-/** Whether something explains the error: a newer upload, a cancel, an archive that is broken, or a fault that spoils such work. */
-function isExcused({ calls, ended, faults }: Records, call: Call, error: string): boolean {
+/**
+ * Whether something explains the error: a newer upload, a cancel, a broken archive, or a fault that makes such work
+ * fail.
+ */
+function isExcused({ calls, ended, faults }: Records, call: RecordedCall, error: string): boolean {
   const until = ended.get(call.operation)?.at ?? Number.POSITIVE_INFINITY
   const during = faults.filter((fault) => fault.begun < until && fault.ended > call.begun)
-  // A rebuild that joined an upload which waited goes with it.
+  // A rebuild that joined a waiting upload is superseded with it.
   if (error === 'SUPERSEDED') return call.kind === 'upload' || call.kind === 'rebuild' || call.kind === 'cleanRebuild'
   if (error === 'OPERATION_CANCELLED') {
     return calls.some((other) => other.kind === 'cancel' && other.about === call.about && mayBeDone(other))
@@ -137,7 +148,7 @@ function isExcused({ calls, ended, faults }: Records, call: Call, error: string)
   if (error === 'OPERATION_ABANDONED') {
     return during.filter(({ kind }) => kind === 'killControl').length >= KILLS_OF_ONE_OPERATION
   }
-  // What a rebuild builds is the last archive: any that may have been it by then.
+  // A rebuild builds the last archive: any that may have been the last by then.
   const archives = new Set(
     calls
       .filter(({ upload, about, begun }) => upload && about === call.about && begun < until)
@@ -156,11 +167,11 @@ function isExcused({ calls, ended, faults }: Records, call: Call, error: string)
   return during.some(({ spoils }) => isSpoilt[spoils])
 }
 
-function checkLedger({ calls }: Records, { environments }: Found): Violation[] {
+function checkLedger({ calls }: Records, { environments }: FoundState): Violation[] {
   return environments.flatMap(({ name: about, ledger }) => {
     const entries = Map.groupBy(ledger, ({ userAgent }) => userAgent)
     const asked = calls.filter((call) => call.about === about && LEDGERED.has(call.kind))
-    // The ledger names what satisfied the call: an upload that came while the build waited, in the end.
+    // The ledger names the operation that satisfied the call: in the end, an upload that came while the build waited.
     const uploads = new Set(
       calls.filter((call) => call.about === about && call.upload).map(({ operation }) => operation),
     )
@@ -171,18 +182,18 @@ function checkLedger({ calls }: Records, { environments }: Found): Violation[] {
       if (!isTaken(call)) return []
       if (!entry) return [{ what: `an acknowledged call is not in the ledger: ${named}`, about }]
       if (entry.operation === call.operation || uploads.has(entry.operation)) return []
-      return [{ what: `the ledger has another operation than was answered: ${named}`, about }]
+      return [{ what: `the ledger has another operation than the response: ${named}`, about }]
     })
   })
 }
 
-const LEDGERED: ReadonlySet<Call['kind']> = new Set(['rebuild', 'cleanRebuild', 'purge'])
+const LEDGERED: ReadonlySet<RecordedCall['kind']> = new Set(['rebuild', 'cleanRebuild', 'purge'])
 
-function checkVariables({ calls }: Records, { environments }: Found): Violation[] {
+function checkVariables({ calls }: Records, { environments }: FoundState): Violation[] {
   return environments.flatMap(({ name: about, variables }) => {
     const changes = calls.filter((call) => call.about === about && call.value !== undefined && mayBeDone(call))
     const lastTaken = changes.findLastIndex(isTaken)
-    // One without an answer may have come after it, or before what was acknowledged later.
+    // A call without a response may have been done after it, or before a later acknowledged one.
     const possible = changes.slice(Math.max(0, lastTaken))
     const unsure = changes.filter(({ outcome }) => outcome === 'unsure')
     const values = [...possible, ...unsure].map(({ value }) => value)
@@ -191,7 +202,7 @@ function checkVariables({ calls }: Records, { environments }: Found): Violation[
   })
 }
 
-function checkSites(records: Records, { environments }: Found): Violation[] {
+function checkSites(records: Records, { environments }: FoundState): Violation[] {
   return environments.flatMap((environment) => {
     const { name: about, page, build, rebuilt } = environment
     const wrong: string[] = []
@@ -201,12 +212,12 @@ function checkSites(records: Records, { environments }: Found): Violation[] {
     if (marks?.build !== undefined && marks.build !== build) {
       wrong.push(`its site shows the build ${marks.build}, and ${build} is live`)
     }
-    const floor = floorOf(records, about, Number.POSITIVE_INFINITY)
+    const minVersion = minVersionAt(records, about, Number.POSITIVE_INFINITY)
     const shown = marks?.version ?? 0
-    if (build !== '' && status === 200 && shown < floor) {
-      wrong.push(`its site shows version ${shown}, which is older than ${floor}, which went live`)
+    if (build !== '' && status === 200 && shown < minVersion) {
+      wrong.push(`its site shows version ${shown}, which is older than ${minVersion}, which went live`)
     }
-    if (build === '' && floor > 0) wrong.push(`version ${floor} went live, and nothing is live`)
+    if (build === '' && minVersion > 0) wrong.push(`version ${minVersion} went live, and nothing is live`)
     // A rollback pins its version until an upload is live.
     const expected = [...lastVersions(records.calls, about), ...activatedVersions(records.calls, about)]
     if (rebuilt && !expected.includes(rebuilt.version)) {
@@ -216,15 +227,15 @@ function checkSites(records: Records, { environments }: Found): Violation[] {
   })
 }
 
-/** Of all rollbacks that were not refused: whether an upload has ended one depends on how its build ended. */
-function activatedVersions(calls: readonly Call[], environment: string): number[] {
+/** Versions of all rollbacks that were not refused: whether an upload replaced one depends on how its build ended. */
+function activatedVersions(calls: readonly RecordedCall[], environment: string): number[] {
   return calls.flatMap((call) =>
     call.kind === 'activate' && call.about === environment && call.outcome !== 'refused' ? (call.activated ?? []) : [],
   )
 }
 
-/** The last upload that was acknowledged, and those after it of which nobody knows. */
-function lastVersions(calls: readonly Call[], environment: string): number[] {
+/** The last acknowledged upload, and later ones whose outcome is unknown. */
+function lastVersions(calls: readonly RecordedCall[], environment: string): number[] {
   const uploads = calls.filter((call) => call.about === environment && call.upload && mayBeDone(call))
   const lastTaken = uploads.findLastIndex(isTaken)
   const unsure = uploads.filter(({ outcome }) => outcome === 'unsure')

@@ -1,7 +1,7 @@
 /**
- * Loaded before the service (`NODE_OPTIONS=--import`): its wall clock is off by what a file says, and jumps when the file
- * changes. Timers and performance.now() go on, as they do when a machine's clock is set. The times of files are those of the
- * real clock, so they are moved along: each by what held when it was written.
+ * Loaded before the service (`NODE_OPTIONS=--import`): its wall clock is off by what a file says, and jumps when the
+ * file changes. Timers and performance.now() are not affected, as when a machine's clock is set. File times come from
+ * the real clock, so they are shifted too: each by the offset at the time it was written.
  */
 import child from 'node:child_process'
 import fs from 'node:fs'
@@ -14,7 +14,7 @@ const LOOK_MS = 20
 if (file) {
   const RealDate = Date
   const realNow = RealDate.now.bind(RealDate)
-  /** Since when the clock was off by how much, the newest last. */
+  /** The offsets of the clock and since when each holds, the newest last. */
   let history = read()
   setInterval(() => {
     history = read()
@@ -24,7 +24,7 @@ if (file) {
     try {
       return JSON.parse(fs.readFileSync(file, 'utf8'))
     } catch {
-      // It is being written: the next look sees it.
+      // It is being written: the next read gets it.
       return history ?? []
     }
   }
@@ -51,7 +51,7 @@ if (file) {
     return utimes(path, new RealDate(Number(accessed) - shift), new RealDate(Number(modified) - shift))
   }
 
-  // The edge gets nothing of the service's environment, and has the same clock.
+  // The edge does not inherit the service's environment, but must have the same clock.
   const { fork } = child
   child.fork = (path, args, options = {}) =>
     fork(path, args, {

@@ -1,23 +1,29 @@
-/** Faults, one after the other: each is brought about, lasts for a while, and is taken back. */
+/** Faults, one after the other: each is caused, lasts for a while, and is reverted. */
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { House } from './house.ts'
 import type { Journal, Spoils } from './journal.ts'
 import { now } from './journal.ts'
 import type { FaultAct, FaultKind } from './plan.ts'
 import { edgeOf, jobsOf, signalTo } from './processes.ts'
+import type { TortureService } from './service.ts'
 import type { Mood, World } from './world.ts'
 
 const HOUR_MS = 60 * 60_000
-/** What a fault did goes on a little after it: a build that was told of a full disk is not over yet. */
+/** The effects of a fault outlast it a little: a build that got an error of a full disk has not ended yet. */
 const AFTERMATH_MS = 3000
 
-type Parts = { house: House; world: World; journal: Journal; next: () => FaultAct; count(kind: string): void }
+type Parts = {
+  service: TortureService
+  world: World
+  journal: Journal
+  next: () => FaultAct
+  count(kind: string): void
+}
 
-/** Resolves when everything is taken back. */
-export async function runFaults({ house, world, journal, next, count }: Parts, signal: AbortSignal) {
+/** Resolves when every fault is reverted. */
+export async function runFaults({ service, world, journal, next, count }: Parts, signal: AbortSignal) {
   const pause = (ms: number) => wait(ms, undefined, { signal }).catch(() => undefined)
-  const group = groupOf(house.dataDir)
+  const group = groupOf(service.dataDir)
 
   const stand = (pids: readonly (number | undefined)[], whileMs: number) => async () => {
     const stopped = pids.filter((pid) => pid !== undefined && signalTo(pid, 'SIGSTOP')) as number[]
@@ -36,16 +42,16 @@ export async function runFaults({ house, world, journal, next, count }: Parts, s
   function actOf({ kind, forMs, hours, which }: FaultAct): { spoils: Spoils; run(): Promise<void>; detail?: string } {
     const one = (pids: readonly number[]) => pids.slice(which % Math.max(1, pids.length)).slice(0, 1)
     const acts: Record<FaultKind, () => { spoils: Spoils; run(): Promise<void>; detail?: string }> = {
-      killControl: () => ({ spoils: 'nothing', run: house.killAndRestart }),
-      killEdge: () => ({ spoils: 'nothing', run: kill([edgeOf(house.pid())]) }),
+      killControl: () => ({ spoils: 'nothing', run: service.killAndRestart }),
+      killEdge: () => ({ spoils: 'nothing', run: kill([edgeOf(service.pid())]) }),
       killBuild: () => ({ spoils: 'builds', run: kill(one(jobsOf(group, 'torture-build'))) }),
       killApp: () => ({ spoils: 'starts', run: kill(one(jobsOf(group, 'torture-app'))) }),
-      stopControl: () => ({ spoils: 'nothing', run: stand([house.pid()], forMs) }),
-      stopEdge: () => ({ spoils: 'nothing', run: stand([edgeOf(house.pid())], forMs) }),
+      stopControl: () => ({ spoils: 'nothing', run: stand([service.pid()], forMs) }),
+      stopEdge: () => ({ spoils: 'nothing', run: stand([edgeOf(service.pid())], forMs) }),
       stopApp: () => ({ spoils: 'starts', run: stand(one(jobsOf(group, 'torture-app')), forMs) }),
       fillDisk: () => ({ spoils: 'everything', run: () => fullDisk(forMs) }),
-      clockForward: () => ({ spoils: 'nothing', run: () => house.moveClock(hours * HOUR_MS), detail: `${hours} h` }),
-      clockBack: () => ({ spoils: 'nothing', run: () => house.moveClock(-hours * HOUR_MS), detail: `${hours} h` }),
+      clockForward: () => ({ spoils: 'nothing', run: () => service.moveClock(hours * HOUR_MS), detail: `${hours} h` }),
+      clockBack: () => ({ spoils: 'nothing', run: () => service.moveClock(-hours * HOUR_MS), detail: `${hours} h` }),
       cmsHangs: () => ({ spoils: 'cms', run: mood('cms', 'hangs', forMs) }),
       cmsFails: () => ({ spoils: 'cms', run: mood('cms', 'fails', forMs) }),
       cmsRefuses: () => ({ spoils: 'cms', run: mood('cms', 'refuses', forMs) }),
@@ -56,11 +62,11 @@ export async function runFaults({ house, world, journal, next, count }: Parts, s
   }
 
   async function fullDisk(forMs: number) {
-    await house.fillDisk()
+    await service.fillDisk()
     try {
       await pause(forMs)
     } finally {
-      await house.freeDisk()
+      await service.freeDisk()
     }
   }
 
@@ -81,6 +87,6 @@ export async function runFaults({ house, world, journal, next, count }: Parts, s
   }
 }
 
-/** The name of the group that holds everything the service starts. */
+/** The name of the cgroup that contains everything the service starts. */
 export const groupOf = (dataDir: string): string =>
   `headland-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`

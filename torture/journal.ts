@@ -1,10 +1,11 @@
 /**
- * What the actors asked for and what they were told, in memory: the checks hold the service to it. A call stands here before
- * it is sent; as long as no answer came it counts as lost, which means that it may have been done or not.
+ * The requests of the actors and the responses they got, in memory: the checks compare the service with it. A call is
+ * recorded before it is sent; until a response arrives it counts as lost, which means that it may have been done or
+ * not.
  */
 import type { ArchiveKind } from './plan.ts'
 
-/** Milliseconds that only rise, and are the same in every process of this machine: apps write them into their pages. */
+/** Monotonic milliseconds, the same in every process of this machine: apps write them into their pages. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6
 
 export type CallKind =
@@ -25,14 +26,17 @@ export type Upload = { version: number; kind: ArchiveKind; label: string }
 
 export type Purge = { paths?: string[]; tags?: string[] }
 
-export type Call = {
+export type RecordedCall = {
   kind: CallKind
   account: string
-  /** The environment's name; of an app, the app's. */
+  /** The name of the environment, or of the app if the call is about an app. */
   about: string
   begun: number
   ended: number
-  /** `unsure`: no answer came, and the service may still do it, now or later. `lost`: no answer, and it is settled. */
+  /**
+   * `unsure`: no response, and the service may still do it. `lost`: no response, and the service will not do anything
+   * more.
+   */
   outcome: 'acknowledged' | 'refused' | 'lost' | 'unsure'
   status: number
   reason: string
@@ -41,7 +45,7 @@ export type Call = {
   caller: string
   upload?: Upload
   purge?: Purge
-  /** What the variable was set to. */
+  /** The value that the variable was set to. */
   value?: string
   /** The version that was made live again. */
   activated?: number
@@ -49,7 +53,7 @@ export type Call = {
 
 export type Ended = { operation: string; at: number; error: string | undefined }
 
-/** What a page says of itself. */
+/** The marks in a page. */
 export type Marks = {
   account: string
   label: string
@@ -59,7 +63,7 @@ export type Marks = {
   build?: string
   variable?: string
   path?: string
-  /** When the app made the page. */
+  /** When the app rendered the page. */
   rendered?: number
 }
 
@@ -70,17 +74,17 @@ export type Visit = {
   ended: number
   status: number
   marks: Marks | undefined
-  /** The edge's own words: hit, miss and why. */
+  /** The `Cache-Status` of the edge: hit, miss and why. */
   cacheStatus: string
 }
 
-/** What a fault may spoil without blame. */
+/** The work that a fault is allowed to make fail. */
 export type Spoils = 'builds' | 'starts' | 'cms' | 'packages' | 'everything' | 'nothing'
 
 export type Fault = { kind: string; begun: number; ended: number; spoils: Spoils; detail: string }
 
 export type Records = {
-  calls: Call[]
+  calls: RecordedCall[]
   ended: Map<string, Ended>
   visits: Visit[]
   faults: Fault[]
@@ -91,9 +95,9 @@ export function createJournal() {
   return {
     records,
 
-    /** Writes a call down before it is sent. What is returned is completed by `settle`. */
-    begin(call: Pick<Call, 'kind' | 'account' | 'about' | 'caller'> & Partial<Call>): Call {
-      const written: Call = {
+    /** Records a call before it is sent. `settle` completes the returned record. */
+    begin(call: Pick<RecordedCall, 'kind' | 'account' | 'about' | 'caller'> & Partial<RecordedCall>): RecordedCall {
+      const written: RecordedCall = {
         begun: now(),
         ended: Number.POSITIVE_INFINITY,
         outcome: 'unsure',
@@ -106,11 +110,11 @@ export function createJournal() {
       return written
     },
 
-    settle(call: Call, outcome: Pick<Call, 'outcome' | 'status' | 'reason' | 'operation'>) {
+    settle(call: RecordedCall, outcome: Pick<RecordedCall, 'outcome' | 'status' | 'reason' | 'operation'>) {
       Object.assign(call, outcome, { ended: outcome.outcome === 'unsure' ? Number.POSITIVE_INFINITY : now() })
     },
 
-    /** That an operation was seen to be done. */
+    /** Records that an operation is done. */
     end(operation: string, error: string | undefined) {
       if (!records.ended.has(operation)) records.ended.set(operation, { operation, at: now(), error })
     },
@@ -127,11 +131,11 @@ export function createJournal() {
 
 export type Journal = ReturnType<typeof createJournal>
 
-/** `at`: when it was seen, where that is known. */
+/** `at`: when it was found, if that is known. */
 export type Violation = { what: string; about: string; at?: number }
 
-/** Calls that delete the environment, or the app around it, as far as anybody knows. */
-export const deletionsOf = (calls: readonly Call[], environment: string): Call[] =>
+/** Calls that delete, or may have deleted, the environment or its app. */
+export const deletionsOf = (calls: readonly RecordedCall[], environment: string): RecordedCall[] =>
   calls.filter(
     ({ kind, about, outcome }) =>
       outcome !== 'refused' &&
@@ -141,7 +145,7 @@ export const deletionsOf = (calls: readonly Call[], environment: string): Call[]
 
 const SHOWN = 60
 
-/** The last lines about an environment before it was seen, and the faults among them, for whoever looks for the cause. */
+/** The last events of an environment before the violation, with the faults among them, to find the cause. */
 export function linesAbout(
   { calls, ended, faults, visits }: Records,
   { about: environment, at: seen }: Violation,
@@ -149,7 +153,7 @@ export function linesAbout(
   const start = Math.min(...calls.map(({ begun }) => begun), ...faults.map(({ begun }) => begun))
   const at = (ms: number) => `${((ms - start) / 1000).toFixed(3).padStart(9)} s`
   const lines: [number, string][] = []
-  const told = new Set<string>()
+  const listed = new Set<string>()
   for (const call of calls.filter(({ about }) => about === environment || environment.startsWith(`${about}/`))) {
     const { kind, outcome, status, reason, operation, caller, upload, purge, value, activated } = call
     const data = JSON.stringify({ ...upload, ...purge, value, activated })
@@ -158,8 +162,8 @@ export function linesAbout(
       lines.push([call.ended, `${kind} by ${caller}: ${outcome} ${status} ${reason} ${idOf(operation)}`])
     }
     const end = ended.get(operation)
-    if (end && !told.has(operation)) lines.push([end.at, `done: ${kind} ${idOf(operation)} ${end.error ?? 'well'}`])
-    told.add(operation)
+    if (end && !listed.has(operation)) lines.push([end.at, `done: ${kind} ${idOf(operation)} ${end.error ?? 'well'}`])
+    listed.add(operation)
   }
   for (const { kind, begun, detail } of faults) lines.push([begun, `FAULT ${kind} ${detail}`])
   const odd = visits.filter((visit) => visit.environment === environment && visit.status !== 200)

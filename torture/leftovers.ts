@@ -1,4 +1,4 @@
-/** What is left on the machine that belongs to nobody: while the service is quiet, and after it has stopped. */
+/** Leftovers on the machine that belong to no live environment: while the service is idle, and after it has stopped. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -6,19 +6,19 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { idOf as networkIdOf } from '../src/engines/network/names.ts'
-import { cagesOf, linksOf } from '../test/support/machine/hostile.ts'
+import { cgroupsOf, linksOf } from '../test/support/machine/hostile.ts'
 import { tracesOf } from '../test/support/machine/network.ts'
 import type { TestService } from '../test/support/service/service.ts'
 import { groupOf } from './faults.ts'
-import type { House } from './house.ts'
 import type { Inspected } from './inspect.ts'
 import { idOf } from './journal.ts'
 import { allOf } from './processes.ts'
+import type { TortureService } from './service.ts'
 
 /** Requests of a retired app have half a minute to end. */
 const TIMEOUT_MS = 45_000
 
-/** Looks until nothing is left, or patience is over. */
+/** Polls until nothing is left, or until the timeout. */
 async function untilNothing(look: () => Promise<string[]> | string[]): Promise<string[]> {
   const until = performance.now() + TIMEOUT_MS
   for (;;) {
@@ -28,23 +28,23 @@ async function untilNothing(look: () => Promise<string[]> | string[]): Promise<s
   }
 }
 
-export const leftWhenQuiet = (house: House, { live }: Inspected): Promise<string[]> =>
+export const leftWhenQuiet = (service: TortureService, { live }: Inspected): Promise<string[]> =>
   untilNothing(() => {
-    const { dataDir } = house
+    const { dataDir } = service
     const of = { dataDir } as TestService
-    const cages = cagesIn(of)
-    const apps = cages.filter((cage) => cage.endsWith('_app'))
+    const cgroups = cgroupsIn(of)
+    const apps = cgroups.filter((cgroup) => cgroup.endsWith('_app'))
     const servers = [...live.values()].filter(({ isServer }) => isServer).length
     const environments = new Map([...live].map(([name, { deployment }]) => [idOf(name), deployment]))
     const folder = (...path: string[]) => join(dataDir, ...path)
     return [
-      ...cages.filter((cage) => !cage.endsWith('_app')).map((cage) => `cgroup ${cage}`),
+      ...cgroups.filter((cgroup) => !cgroup.endsWith('_app')).map((cgroup) => `cgroup ${cgroup}`),
       ...(apps.length > servers ? [`${apps.length} groups of apps, with ${servers} servers live: ${apps}`] : []),
       ...(linksOf(of).length > apps.length ? [`${linksOf(of).length} links for ${apps.length} apps`] : []),
       ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
-      // What a process that was killed was just receiving is swept an hour later.
+      // An upload that a killed process was receiving is swept an hour later.
       ...namesIn(folder('blobs', 'aside'))
-        .filter((name) => statSync(folder('blobs', 'aside', name)).mtimeMs > house.startedAt())
+        .filter((name) => statSync(folder('blobs', 'aside', name)).mtimeMs > service.startedAt())
         .map((name) => `draft of an upload ${name}`),
       ...namesIn(folder('environments')).flatMap((id) =>
         environments.has(id)
@@ -59,12 +59,12 @@ export const leftWhenQuiet = (house: House, { live }: Inspected): Promise<string
     ]
   })
 
-export const leftWhenStopped = ({ dataDir, api, edge }: House): Promise<string[]> =>
+export const leftWhenStopped = ({ dataDir, api, edge }: TortureService): Promise<string[]> =>
   untilNothing(async () => {
     const of = { dataDir } as TestService
     const ports = await Promise.all([api, edge].map(async (url) => ((await isFree(url)) ? [] : [`port of ${url}`])))
     return [
-      ...cagesIn(of).map((cage) => `cgroup ${cage}`),
+      ...cgroupsIn(of).map((cgroup) => `cgroup ${cgroup}`),
       ...linksOf(of).map((link) => `link ${link}`),
       ...(await tracesOf(networkIdOf(realpathSync(dataDir)))).map((trace) => `network ${trace}`),
       ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
@@ -94,8 +94,8 @@ export function brokenFiles(dataDir: string): string[] {
 
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-/** A group of a job is named after the process that made it; the kernel's own files stand beside it. */
-const cagesIn = (of: TestService): string[] => cagesOf(of).filter((name) => /^\d+_\d+_\d+_/.test(name))
+/** The cgroup of a job is named after the process that made it; the kernel's own files are beside it. */
+const cgroupsIn = (of: TestService): string[] => cgroupsOf(of).filter((name) => /^\d+_\d+_\d+_/.test(name))
 
 const mountsIn = (dataDir: string): string[] =>
   readFileSync('/proc/self/mountinfo', 'utf8')

@@ -1,20 +1,23 @@
-/** The owner of an account: uploads, rebuilds, purges, variables, roll-backs, cancels, deletions; never waits for an end. */
+/**
+ * The owner of an account: uploads, rebuilds, purges, variables, roll-backs, cancels, deletions; never waits for an
+ * operation to end.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import { formOf } from '../test/support/service/deploy.ts'
 import { archiveOf } from './archives.ts'
 import { tagOf } from './check-visits.ts'
-import type { House } from './house.ts'
 import { idOf } from './journal.ts'
 import type { OwnerAct, OwnerKind } from './plan.ts'
+import type { TortureService } from './service.ts'
 import type { Slot, Tenant } from './tenant.ts'
 import type { World } from './world.ts'
 
 const OPERATIONS_KEPT = 6
 
-type Parts = { house: House; tenant: Tenant; world: World; next: () => OwnerAct; count(kind: string): void }
+type Parts = { service: TortureService; tenant: Tenant; world: World; next: () => OwnerAct; count(kind: string): void }
 
-export async function runOwner({ house, tenant, world, next, count }: Parts, signal: AbortSignal) {
+export async function runOwner({ service, tenant, world, next, count }: Parts, signal: AbortSignal) {
   const { account, act } = tenant
 
   async function doOne(given: OwnerAct, slot: Slot) {
@@ -66,7 +69,7 @@ export async function runOwner({ house, tenant, world, next, count }: Parts, sig
     act({ kind: 'purge', about, purge: what }, `/v1/${about}:clearCache`, { body: what })
 
   async function activate({ environment: about, versions }: Slot, which: number) {
-    const { json } = await house.call(account, `/v1/${about}/deployments`)
+    const { json } = await service.call(account, `/v1/${about}/deployments`)
     const known = ((json?.deployments ?? []) as resources.Deployment[]).filter(({ build }) => versions.has(build))
     const chosen = known[which % Math.max(1, known.length)]
     if (!chosen) return undefined
@@ -87,7 +90,7 @@ export async function runOwner({ house, tenant, world, next, count }: Parts, sig
     const given = next()
     const slot = tenant.slot(given.slot)
     if (await tenant.furnish(slot)) {
-      // Nothing can be asked of an environment that has nothing.
+      // An environment without an upload cannot do anything else.
       if (slot.version === 0) await doOne({ ...given, kind: 'upload' }, slot)
       count(given.kind)
       await doOne(given, slot)

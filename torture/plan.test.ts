@@ -16,13 +16,13 @@ test('the same seed gives the same decisions, for every actor', () => {
   assert.deepEqual(all(7), all(7))
 })
 
-test('another seed gives others, and so does another actor', () => {
+test('another seed gives other decisions, and so does another actor', () => {
   assert.notDeepEqual(all(7), all(8))
   const [one, another] = all(7)
   assert.notDeepEqual(one, another)
 })
 
-test('every kind of fault comes', () => {
+test('every kind of fault occurs', () => {
   const next = planFaults(1)
   assert.equal(new Set(Array.from({ length: 1000 }, () => next().kind)).size, 15)
 })

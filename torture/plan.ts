@@ -1,6 +1,6 @@
 /**
- * What every actor will do, in which order and with which data: drawn from the seed alone, never from what came of it. An
- * act is for a slot, not for an environment: one whose slot is empty is preceded by filling it.
+ * What every actor will do, in which order and with which data: derived from the seed alone, never from results. An act
+ * is for a slot, not for an environment: if the slot is empty, it is filled first.
  */
 import { createRandom, type Random } from './random.ts'
 
@@ -8,10 +8,10 @@ export const SLOTS = 3
 
 export const PATHS = ['/', '/a', '/slow'] as const
 export type Path = (typeof PATHS)[number]
-/** Sites without a server have the first one only. */
+/** Sites without a server have only the first path. */
 const VISITED: Record<Path, number> = { '/': 5, '/a': 2, '/slow': 1 }
 
-/** What an archive holds; see archives.ts. */
+/** The content of an archive; see archives.ts. */
 export const ARCHIVES = { plain: 6, built: 10, server: 20, fromCms: 6, withPackage: 3, broken: 3 } as const
 export type ArchiveKind = keyof typeof ARCHIVES
 
@@ -69,7 +69,7 @@ export type OwnerAct = Paced & {
   slot: number
   archive: ArchiveKind
   path: Path
-  /** Which of those that there are, where it is about one of several. */
+  /** Which one, if the act is about one of several. */
   which: number
 }
 export type EditorAct = Paced & { kind: keyof typeof EDITOR; slot: number; calls: number }
@@ -80,7 +80,7 @@ export type FaultAct = Paced & {
   forMs: number
   hours: number
   which: number
-  /** What dies while the fault lasts. */
+  /** What is killed while the fault lasts. */
   meanwhile: 'nothing' | 'killControl' | 'killEdge'
 }
 

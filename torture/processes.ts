@@ -1,14 +1,14 @@
-/** The processes of the service under torture: its edge, its builds and its apps, found by what they are told to run. */
+/** The processes of the service under test: its edge, its builds and its apps, found by their command lines. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-type Found = { pid: number; parent: number; command: string[]; cgroup: string }
+type FoundProcess = { pid: number; parent: number; command: string[]; cgroup: string }
 
 export const edgeOf = (servicePid: number): number | undefined =>
   all().find(({ parent, command }) => parent === servicePid && command.some((part) => part.endsWith('edge/process.ts')))
     ?.pid
 
-/** The programs themselves, not what stands around them; of this service alone, whose groups they are in. */
+/** The programs themselves without their wrappers, and only those in the cgroups of this service. */
 export const jobsOf = (group: string, kind: 'torture-build' | 'torture-app'): number[] =>
   all()
     .filter(
@@ -16,7 +16,7 @@ export const jobsOf = (group: string, kind: 'torture-build' | 'torture-app'): nu
     )
     .map(({ pid }) => pid)
 
-/** Everything that mentions the folder, or is in a group of this service. */
+/** Every process whose command line has the folder, or that is in a cgroup of this service. */
 export const allOf = (dataDir: string, group: string): string[] =>
   all()
     .filter(
@@ -25,7 +25,7 @@ export const allOf = (dataDir: string, group: string): string[] =>
     )
     .map(({ pid, command }) => `${pid} ${command.join(' ').slice(0, 200)}`)
 
-function all(): Found[] {
+function all(): FoundProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
@@ -42,7 +42,7 @@ function all(): Found[] {
     })
 }
 
-/** Processes come and go while one looks. */
+/** Processes may end between listing and reading. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
@@ -52,7 +52,7 @@ function textOf(path: string): string {
   }
 }
 
-/** False when it was gone already. */
+/** False if the process had already ended. */
 export function signalTo(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal)

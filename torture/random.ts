@@ -1,6 +1,6 @@
 /**
- * Numbers that look drawn by chance and are the same for the same seed. Every actor draws from a stream of its own, by its
- * name: what one decides does not depend on how fast another one is.
+ * Pseudo-random numbers, the same for the same seed. Every actor has a stream of its own, by its name, so that its
+ * decisions do not depend on the speed of the others.
  */
 
 export type Random = {
@@ -10,7 +10,7 @@ export type Random = {
   below(count: number): number
   between(min: number, max: number): number
   pick<T>(items: readonly T[]): T
-  /** A key, as often as its weight says. */
+  /** A key, with a probability by its weight. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K
 }
 

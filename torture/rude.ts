@@ -1,47 +1,47 @@
-/** Clients that no service wishes for: half an upload, a slow one, replies that are not read to the end, garbage. */
+/** Badly behaved clients: half an upload, a slow one, replies that are not read to the end, garbage. */
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { zipOf } from '../test/support/zip.ts'
-import type { House } from './house.ts'
 import type { RudeAct, RudeKind } from './plan.ts'
+import type { TortureService } from './service.ts'
 import type { Tenant } from './tenant.ts'
 
-type Parts = { house: House; tenants: readonly Tenant[]; next: () => RudeAct; count(kind: string): void }
+type Parts = { service: TortureService; tenants: readonly Tenant[]; next: () => RudeAct; count(kind: string): void }
 
 const SLOW_MS = 2500
 const HOLD_MS = 400
 
-export async function runRude({ house, tenants, next, count }: Parts, signal: AbortSignal) {
+export async function runRude({ service, tenants, next, count }: Parts, signal: AbortSignal) {
   while (!signal.aborted) {
     const given = next()
     count(`rude ${given.kind}`)
-    await behave(house, tenants, given)
+    await behave(service, tenants, given)
     await wait(given.pauseMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
-async function behave(house: House, tenants: readonly Tenant[], { kind, account, slot, part }: RudeAct) {
+async function behave(service: TortureService, tenants: readonly Tenant[], { kind, account, slot, part }: RudeAct) {
   const tenant = tenants[account] as Tenant
   const { environment, url } = tenant.slot(slot)
-  const host = url ? new URL(url).host : 'nobody.localhost'
-  const authorization = house.authorization(tenant.account)
+  const host = url ? new URL(url).host : 'unknown.localhost'
+  const authorization = service.authorization(tenant.account)
   const upload = () => uploadOf(environment, authorization)
   const get = `GET /v1/accounts/${tenant.account}/apps HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`
   const visit = `GET /slow HTTP/1.1\r\nHost: ${host}\r\n\r\n`
   const garbage = Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 37 + Math.floor(part * 255)) & 255))
   const acts: Record<RudeKind, () => Promise<void>> = {
-    halfUpload: () => send(house.api, [upload().subarray(0, Math.floor(part * upload().length))], HOLD_MS),
-    slowUpload: () => send(house.api, slices(upload(), 25).slice(0, -1), HOLD_MS, SLOW_MS / 25),
-    cutReply: () => send(house.api, [get], Math.floor(part * 3)),
-    garbageToApi: () => send(house.api, [garbage], HOLD_MS),
-    garbageToEdge: () => send(house.edge, [garbage], HOLD_MS),
-    slowHeaders: () => send(house.edge, slices(Buffer.from(visit), 12).slice(0, -1), HOLD_MS, SLOW_MS / 12),
-    cutVisit: () => send(house.edge, [visit], Math.floor(part * 300)),
+    halfUpload: () => send(service.api, [upload().subarray(0, Math.floor(part * upload().length))], HOLD_MS),
+    slowUpload: () => send(service.api, slices(upload(), 25).slice(0, -1), HOLD_MS, SLOW_MS / 25),
+    cutReply: () => send(service.api, [get], Math.floor(part * 3)),
+    garbageToApi: () => send(service.api, [garbage], HOLD_MS),
+    garbageToEdge: () => send(service.edge, [garbage], HOLD_MS),
+    slowHeaders: () => send(service.edge, slices(Buffer.from(visit), 12).slice(0, -1), HOLD_MS, SLOW_MS / 12),
+    cutVisit: () => send(service.edge, [visit], Math.floor(part * 300)),
   }
   await acts[kind]()
 }
 
-/** Sends the pieces with a pause between them, stays for a moment, and hangs up. Whatever comes back is nobody's concern. */
+/** Sends the pieces with a pause between them, waits for a moment, and hangs up. The response is ignored. */
 async function send(address: string, pieces: readonly (Buffer | string)[], stayMs: number, pauseMs = 0) {
   const { hostname, port } = new URL(address)
   const socket = connect({ host: hostname, port: Number(port) })

@@ -1,5 +1,6 @@
 /**
- * Tortures the service for a while, and says whether it kept its promises. Exit code 1 when it did not.
+ * Runs the service under faults and load for a while, and reports whether it kept its promises. Exit code 1 if it did
+ * not.
  *
  *   node torture/run.ts [--seconds 120] [--seed 7] [--accounts 3]
  */
@@ -22,7 +23,7 @@ if (![seconds, seed, accounts].every((number) => Number.isInteger(number) && num
   say('--seconds, --seed and --accounts are whole numbers.')
   process.exitCode = 2
 } else if (noSmallDisk !== undefined) {
-  say(`The torture needs a disk that it can fill, and programs that are kept apart: ${noSmallDisk}.`)
+  say(`The torture run needs a disk that it can fill, and sandboxed programs: ${noSmallDisk}.`)
   process.exitCode = 2
 } else process.exitCode = await run()
 
@@ -31,7 +32,7 @@ async function run(): Promise<number> {
   const ends: (() => unknown)[] = []
   try {
     const outcome = await torture({ after: (end) => void ends.unshift(end) }, { seconds, seed, accounts })
-    tell(outcome)
+    print(outcome)
     say(`seed ${seed}`)
     return outcome.violations.length === 0 ? 0 : 1
   } finally {
@@ -39,12 +40,12 @@ async function run(): Promise<number> {
   }
 }
 
-function tell({ violations, actions, faults, restarts, calls, refusals, visits, kept }: Outcome) {
+function print({ violations, actions, faults, restarts, calls, refusals, visits, kept }: Outcome) {
   for (const [about, found] of Map.groupBy(violations, (violation) => violation.about)) {
     say('')
     for (const { what } of found.slice(0, SHOWN)) say(`VIOLATION  ${what}`)
     if (found.length > SHOWN) say(`… and ${found.length - SHOWN} more of it`)
-    say(`  about ${about}; what was asked for and done there last:`)
+    say(`  about ${about}; the last events there:`)
     for (const line of found[0]?.lines ?? []) say(`  ${line}`)
   }
   say(`\nactions     ${inWords(actions)}`)

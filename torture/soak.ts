@@ -1,6 +1,7 @@
 /**
- * Runs the service under a steady load and says whether anything grows that should not: memory, heaps, handles, disk. Exit
- * code 1 when something does, or when a call failed. Prints a table for people and a line of JSON for programs.
+ * Runs the service under a steady load and reports whether anything grows that should not: memory, heaps, handles,
+ * disk. Exit code 1 when something does, or when a call failed. Prints a table for people and a line of JSON for
+ * programs.
  *
  *   node torture/soak.ts [--minutes 10]
  */
@@ -10,16 +11,16 @@ import { parseArgs } from 'node:util'
 import { table } from '../src/contract/index.ts'
 import { type Scope, temporaryFolder } from '../test/support/folder.ts'
 import { startService } from '../test/support/service/service.ts'
-import { type Judgement, judge, type Sample } from './flat.ts'
-import { MEASURES, type Measure, sample } from './samples.ts'
-import { ACCOUNTS, type Load, runSteadyLoad } from './steady.ts'
+import { type Judgement, judge, type Sample } from './soak/flat.ts'
+import { MEASURES, type Measure, sample } from './soak/samples.ts'
+import { ACCOUNTS, type Load, runSteadyLoad } from './soak/steady.ts'
 
 const SAMPLE_MS = 5000
-/** Caches fill, code is compiled, the first deployments are replaced: that is growth, and no leak. */
+/** Caches fill, code is compiled, the first deployments are replaced: this growth is no leak. */
 const WARM_UP = 0.3
 const MEBIBYTE = 1024 ** 2
-const HEAP_PROBE = fileURLToPath(new URL('./heap-probe.mjs', import.meta.url))
-/** So many failures are shown. */
+const HEAP_PROBE = fileURLToPath(new URL('./soak/heap-probe.mjs', import.meta.url))
+/** How many failures are printed. */
 const SHOWN = 5
 
 export type Soaked = Load & {
@@ -33,7 +34,7 @@ export async function soak(t: Scope, minutes: number): Promise<Soaked> {
     settings: {
       HEADLAND_CACHE_MEMORY: String(8 * MEBIBYTE),
       HEADLAND_CACHE_DISK: String(8 * MEBIBYTE),
-      // Full before the warm-up is over.
+      // Small enough to be full before the warm-up is over.
       HEADLAND_KEEP_HISTORY: '20',
       NODE_OPTIONS: `--import=${HEAP_PROBE}`,
       SOAK_FOLDER: heaps,

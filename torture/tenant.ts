@@ -1,11 +1,13 @@
-/** One account and its slots: which app and environment each holds now, as far as the account was told. */
+/**
+ * One account and its slots: which app and environment each has now, according to the responses that the account got.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
 import type { WebhookUrls } from '../test/support/service/webhooks.ts'
 import { urlsOf } from '../test/support/service/webhooks.ts'
-import type { House, Reply } from './house.ts'
-import type { Call, Journal } from './journal.ts'
+import type { Journal, RecordedCall } from './journal.ts'
 import { SLOTS } from './plan.ts'
+import type { Reply, TortureService } from './service.ts'
 
 export type Slot = {
   number: number
@@ -19,7 +21,7 @@ export type Slot = {
   version: number
   /** Which version each build was made from, by the build's name. */
   versions: Map<string, number>
-  /** The last operations that were answered with. */
+  /** The operations of the last responses. */
   operations: string[]
 }
 
@@ -27,19 +29,19 @@ export type Tenant = ReturnType<typeof createTenant>
 
 const READY_TRIES = 40
 
-export function createTenant(account: string, house: House, journal: Journal) {
+export function createTenant(account: string, service: TortureService, journal: Journal) {
   const slots = Array.from({ length: SLOTS }, (_, number) => emptySlot(number))
   let calls = 0
 
-  /** Calls and writes down what came of it. */
+  /** Sends a call and records its outcome. */
   async function act(
-    given: Pick<Call, 'kind' | 'about'> & Partial<Call>,
+    given: Pick<RecordedCall, 'kind' | 'about'> & Partial<RecordedCall>,
     path: string,
     { method = 'POST', body, by = 'owner' }: { method?: string; body?: unknown; by?: string } = {},
-  ): Promise<{ call: Call; reply: Reply }> {
+  ): Promise<{ call: RecordedCall; reply: Reply }> {
     const caller = `${by}-${account}-${++calls}`
     const call = journal.begin({ ...given, account, caller })
-    const reply = await house.call(account, path, { method, body, caller })
+    const reply = await service.call(account, path, { method, body, caller })
     journal.settle(call, {
       outcome: outcomeOf(reply),
       status: reply.status,
@@ -49,7 +51,7 @@ export function createTenant(account: string, house: House, journal: Journal) {
     return { call, reply }
   }
 
-  /** Sees to it that the slot has an environment with a site and webhooks. False where that did not come about. */
+  /** Ensures that the slot has an environment with a site and webhooks. False if that failed. */
   async function furnish(slot: Slot): Promise<boolean> {
     if (!slot.app) {
       const app = `accounts/${account}/apps/app-${slot.number}-${++slot.apps}`
@@ -84,7 +86,7 @@ export function createTenant(account: string, house: House, journal: Journal) {
 
   async function untilReady(environment: string): Promise<string> {
     for (let tries = 0; tries < READY_TRIES; tries++) {
-      const { json } = await house.call(account, `/v1/${environment}`)
+      const { json } = await service.call(account, `/v1/${environment}`)
       if (json?.url) return json.url
       await wait(100)
     }
@@ -107,7 +109,7 @@ export function createTenant(account: string, house: House, journal: Journal) {
     furnish,
     makeHooks,
     slot: (number: number) => slots[number] as Slot,
-    /** Nobody knows whether its environment is still there; the journal does, as far as anybody can. */
+    /** Empties the slot. Its environment may still exist; the journal has what is known about that. */
     clear(slot: Slot, { withApp }: { withApp: boolean }) {
       const { number, apps, app } = slot
       Object.assign(slot, { ...emptySlot(number), apps, app: withApp ? '' : app })
@@ -127,8 +129,8 @@ const emptySlot = (number: number): Slot => ({
   operations: [],
 })
 
-/** A fault of the service leaves open what was done before it. */
-function outcomeOf({ fate, status }: Reply): Call['outcome'] {
+/** After a server error it is unknown whether the call was done. */
+function outcomeOf({ fate, status }: Reply): RecordedCall['outcome'] {
   if (fate === 'unsure') return 'unsure'
   if (fate === 'lost' || status >= 500) return 'lost'
   return fate === 'answered' && status < 400 ? 'acknowledged' : 'refused'

@@ -1,6 +1,6 @@
 /**
- * The story: a service on a small disk, several accounts who use it, faults all the while; then quiet, and the question
- * whether everything is as it was promised. Whatever is not is a violation.
+ * The order of events: a service on a small disk, several accounts that use it, faults all the while; then the load
+ * stops, and the checks report every broken promise as a violation.
  */
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,13 +10,13 @@ import type { Scope } from '../test/support/folder.ts'
 import { runEditor, runVisitor, runWatcher } from './callers.ts'
 import { check } from './check.ts'
 import { runFaults } from './faults.ts'
-import { openHouse } from './house.ts'
 import { inspect } from './inspect.ts'
 import { createJournal, linesAbout, type Violation } from './journal.ts'
 import { brokenFiles, leftWhenQuiet, leftWhenStopped } from './leftovers.ts'
 import { runOwner } from './owner.ts'
 import { planEditor, planFaults, planOwner, planRude, planVisitor } from './plan.ts'
 import { runRude } from './rude.ts'
+import { openTortureService } from './service.ts'
 import { createTenant } from './tenant.ts'
 import { startWorld } from './world.ts'
 
@@ -28,10 +28,10 @@ export type Outcome = {
   faults: Record<string, number>
   restarts: number
   calls: Record<string, number>
-  /** Why calls were refused; those that could not even be sent, while the service was away, have no reason. */
+  /** Why calls were refused; calls that could not be sent, because the service was down, have no reason. */
   refusals: Record<string, number>
   visits: Record<string, number>
-  /** Where the data and the log of the service are, if there is something to look for. */
+  /** Where the data and the log of the service are, if there were violations. */
   kept: { dataDir: string; log: string } | undefined
 }
 
@@ -40,51 +40,51 @@ const VISITORS_OF_ACCOUNT = 2
 export async function torture(t: Scope, { seconds, seed, accounts: count }: TortureOptions): Promise<Outcome> {
   const names = Array.from({ length: count }, (_, index) => `tenant-${index}`)
   const world = await startWorld(t)
-  const house = await openHouse(t, world, names)
+  const service = await openTortureService(t, world, names)
   const journal = createJournal()
-  const tenants = names.map((name) => createTenant(name, house, journal))
+  const tenants = names.map((name) => createTenant(name, service, journal))
   const [actions, faults] = [createCounts(), createCounts()]
   const over = AbortSignal.timeout(seconds * 1000)
   const ending = new AbortController()
 
-  const guarding = house.guard(ending.signal)
-  const watching = tenants.map((tenant) => runWatcher({ house, tenant, journal }, ending.signal))
+  const guarding = service.guard(ending.signal)
+  const watching = tenants.map((tenant) => runWatcher({ service, tenant, journal }, ending.signal))
   await Promise.all([
     ...tenants.map((tenant, index) =>
-      runOwner({ house, tenant, world, next: planOwner(seed, index), count: actions.count }, over),
+      runOwner({ service, tenant, world, next: planOwner(seed, index), count: actions.count }, over),
     ),
     ...tenants.map((tenant, index) => runEditor({ tenant, next: planEditor(seed, index), count: actions.count }, over)),
     ...Array.from({ length: VISITORS_OF_ACCOUNT * count }, (_, index) =>
-      runVisitor({ house, tenants, journal, next: planVisitor(seed, index, count) }, over),
+      runVisitor({ service, tenants, journal, next: planVisitor(seed, index, count) }, over),
     ),
-    runRude({ house, tenants, next: planRude(seed, count), count: actions.count }, over),
-    runFaults({ house, world, journal, next: planFaults(seed), count: faults.count }, over),
+    runRude({ service, tenants, next: planRude(seed, count), count: actions.count }, over),
+    runFaults({ service, world, journal, next: planFaults(seed), count: faults.count }, over),
   ])
-  const found = await inspect(house, journal, names)
+  const found = await inspect(service, journal, names)
   ending.abort()
   await Promise.all([guarding, ...watching])
-  const quiet = await leftWhenQuiet(house, found)
-  const exitCode = await house.stop()
+  const quiet = await leftWhenQuiet(service, found)
+  const exitCode = await service.stop()
   await wait(100)
-  const stopped = await leftWhenStopped(house)
+  const stopped = await leftWhenStopped(service)
 
   const about = 'the machine'
   const violations: Violation[] = [
-    ...house.violations,
+    ...service.violations,
     ...check(journal.records, found),
-    ...quiet.map((what) => ({ what: `left over when all is quiet: ${what}`, about })),
+    ...quiet.map((what) => ({ what: `left over when the service is idle: ${what}`, about })),
     ...stopped.map((what) => ({ what: `left over when it has stopped: ${what}`, about })),
-    ...brokenFiles(house.dataDir).map((what) => ({ what, about: 'the data folder' })),
+    ...brokenFiles(service.dataDir).map((what) => ({ what, about: 'the data folder' })),
     ...(exitCode === 0 ? [] : [{ what: `it stopped with exit code ${exitCode}`, about: 'the service' }]),
   ]
   const { calls, visits } = journal.records
-  const kept = violations.length > 0 ? await keep(house.dataDir, house.log(), seed) : undefined
-  if (!kept) await house.forget()
+  const kept = violations.length > 0 ? await keep(service.dataDir, service.log(), seed) : undefined
+  if (!kept) await service.forget()
   return {
     violations: violations.map((violation) => ({ ...violation, lines: linesAbout(journal.records, violation) })),
     actions: actions.all(),
     faults: faults.all(),
-    restarts: house.restarts(),
+    restarts: service.restarts(),
     calls: countBy(calls.map(({ outcome }) => outcome)),
     refusals: countBy(calls.flatMap(({ outcome, reason }) => (outcome === 'refused' ? reason || 'not sent' : []))),
     visits: countBy(visits.map(({ status }) => String(status))),

@@ -1,6 +1,6 @@
 /**
- * What builds call outside of the service, at an address that they may reach: a CMS, and a registry with one package. Each
- * answers, hangs, fails or hangs up, as it is told.
+ * The servers that builds call, at an address that they may reach: a CMS, and a registry with one package. Each
+ * answers, hangs, fails or refuses, according to its mood.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,7 +17,7 @@ export type Mood = 'answers' | 'hangs' | 'fails' | 'refuses'
 export type World = {
   cms: string
   registry: string
-  /** What the service must allow builds to reach. */
+  /** The networks that the service must allow builds to reach. */
   allowed: string
   setMood(of: 'cms' | 'registry', mood: Mood): void
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { createAttempts, LOG_IN_LIMITS } from './attempts.ts'
 
 const HOUR_MS = 3_600_000
 
 test('a clock that is set back keeps no user from logging in until it has caught up', async (t) => {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   const { take } = createAttempts(modules)
   const attempt = () => take({ email: 'ann@example.com', network: '192.0.2.1', isKnown: false })
   for (let times = 0; times < LOG_IN_LIMITS.guesses.burst; times++) await attempt()

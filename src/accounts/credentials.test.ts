@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { statement, toPage } from '../storage/index.ts'
 
 test('an issued credential is known with its account, role and name; a wrong password and a wrong id are not', async (t) => {
-  const { accounts, credentials } = await lowerModules(t)
+  const { accounts, credentials } = await openCoreModules(t)
   const account = await accounts.create('agency')
   const { credential, password } = await credentials.issue(account.id, { role: 'viewer', displayName: 'CI' })
   const known = { account, role: 'viewer', displayName: 'CI' }
@@ -14,7 +14,7 @@ test('an issued credential is known with its account, role and name; a wrong pas
 })
 
 test('a generated password has at least 160 bits and is stored as a digest only', async (t) => {
-  const { accounts, credentials, sql } = await lowerModules(t)
+  const { accounts, credentials, sql } = await openCoreModules(t)
   const account = await accounts.create('agency')
   const { password } = await credentials.issue(account.id, { role: 'owner', displayName: 'CI' })
   assert.ok(Buffer.from(password.reveal(), 'base64url').length * 8 >= 160)
@@ -23,7 +23,7 @@ test('a generated password has at least 160 bits and is stored as a digest only'
 })
 
 test('a revoked credential is unknown at once, and only its own account can revoke it', async (t) => {
-  const { accounts, credentials } = await lowerModules(t)
+  const { accounts, credentials } = await openCoreModules(t)
   const [mine, other] = [await accounts.create('mine'), await accounts.create('other')]
   const { credential, password } = await credentials.issue(mine.id, { role: 'owner', displayName: 'CI' })
   await assert.rejects(credentials.revoke(other.id, credential.id), { reason: 'CREDENTIAL_NOT_FOUND' })
@@ -32,7 +32,7 @@ test('a revoked credential is unknown at once, and only its own account can revo
 })
 
 test('a list shows the credentials of one account, newest first, a page at a time', async (t) => {
-  const { accounts, credentials } = await lowerModules(t)
+  const { accounts, credentials } = await openCoreModules(t)
   const [mine, other] = [await accounts.create('mine'), await accounts.create('other')]
   const ids: string[] = []
   for (const displayName of ['a', 'b', 'c']) {
@@ -49,7 +49,7 @@ test('a list shows the credentials of one account, newest first, a page at a tim
 })
 
 test('an account has so many credentials, and another one when one is revoked', async (t) => {
-  const { accounts, credentials } = await lowerModules(t)
+  const { accounts, credentials } = await openCoreModules(t)
   const [mine, other] = [await accounts.create('mine'), await accounts.create('other')]
   const issue = (of = mine) => credentials.issue(of.id, { role: 'owner', displayName: 'CI', max: 2 })
   const asked = await Promise.allSettled([issue(), issue(), issue()])

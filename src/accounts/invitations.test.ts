@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { statement, toPage } from '../storage/index.ts'
 
-type Scope = Parameters<typeof lowerModules>[0]
+type Scope = Parameters<typeof openCoreModules>[0]
 
 /** The user Ann, made by the operator in `home`, and the account `other` with an owner of its own. */
 async function withAnn(t: Scope) {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   await modules.users.create('ann@example.com', 'home', 'developer', { makeAccount: true })
   await modules.users.create('owner@example.com', 'other', 'owner', { makeAccount: true })
   const other = await modules.accounts.byName('other')

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { LIMITS, Problem } from '../contract/index.ts'
 import { statement } from '../storage/index.ts'
 import { createDomains } from './domains.ts'
 
 async function modules(t: Scope) {
-  const lower = await lowerModules(t)
+  const lower = await openCoreModules(t)
   const { sql, newId, accounts, apps, environments } = lower
   const domains = createDomains({ ...lower, domain: 'sites.example.com', ownHosts: ['portal.example.org'] })
 

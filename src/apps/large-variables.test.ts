@@ -1,7 +1,7 @@
 /** Half a megabyte of variables in each environment is allowed, and costs only requests that read them. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { LIMITS } from '../contract/index.ts'
 import { type Sql, toPage } from '../storage/index.ts'
 import { createEnvironments } from './environments.ts'
@@ -9,7 +9,7 @@ import { createEnvironments } from './environments.ts'
 const COUNT = 30
 
 async function setUp(t: TestContext) {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   const { sql, accounts, apps, environments, newId } = modules
   const account = await accounts.create('ours')
   const app = await apps.create(account.id, 'shop', 'regions/UK')

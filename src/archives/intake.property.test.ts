@@ -15,7 +15,7 @@ import { ZipFile } from 'yazl'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { holds, NASTY } from '../../test/support/fuzz.ts'
 import { extraField, writeZip, type ZipEnd, type ZipEntry, zip64Field } from '../../test/support/zip.ts'
-import { type Files, saidBy } from '../../test/support/zip-said.ts'
+import { declaredFiles, type Files } from '../../test/support/zip-reader.ts'
 import { PROBLEMS, Problem } from '../contract/index.ts'
 import type { Blobs, Digest } from '../storage/index.ts'
 import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './index.ts'
@@ -83,7 +83,7 @@ async function treeOf(folder: string): Promise<Files> {
 async function isTrueOrRefused(bench: Awaited<ReturnType<typeof workbench>>, zip: Buffer): Promise<boolean> {
   const came = await bench.unpack(zip)
   if (!(came instanceof Problem)) {
-    assert.deepEqual(came, await saidBy(zip))
+    assert.deepEqual(came, await declaredFiles(zip))
     const names = Object.keys(came)
     assert.equal(new Set(names.map(fold)).size, names.length, 'no two names are one to any file system')
     for (const [name, content] of Object.entries(came)) {

@@ -14,7 +14,7 @@ import {
   packed,
   pieces,
   withDatabase,
-} from '../../test/support/service/backup.ts'
+} from '../../test/support/modules/backup.ts'
 import { type Statement, statement } from '../storage/index.ts'
 import { openSqliteApart } from '../storage/sql/sqlite.ts'
 import { restore } from './restore/restore.ts'

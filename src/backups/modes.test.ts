@@ -6,7 +6,7 @@ import { chown, lstat, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { attempt, type Backup, makeBackup, packed, pieces, type Whole } from '../../test/support/service/backup.ts'
+import { attempt, type Backup, makeBackup, packed, pieces, type Whole } from '../../test/support/modules/backup.ts'
 import { openSqliteApart } from '../storage/sql/sqlite.ts'
 import { restore } from './restore/restore.ts'
 

@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { type House, house } from '../../test/support/service/retention.ts'
+import { type Modules, openModules } from '../../test/support/modules/deployments.ts'
 import { createRetention } from '../retention/index.ts'
 import { createRetentionHolds, hasRetentionHold, openVault, RETENTION_HOLD_MS, statement } from '../storage/index.ts'
 import { openSqlite, openSqliteApart } from '../storage/sql/sqlite.ts'
@@ -28,7 +28,7 @@ import { writeBackup } from './restore/write-file.ts'
 
 const isRoot = process.getuid?.() === 0
 
-const partsOf = (modules: House) => ({ ...modules, openSql: openSqlite, version: '1.2.3' })
+const partsOf = (modules: Modules) => ({ ...modules, openSql: openSqlite, version: '1.2.3' })
 
 async function* from(pieces: readonly Buffer[]) {
   yield* pieces
@@ -47,7 +47,7 @@ async function restored(t: TestContext, pieces: readonly Buffer[]) {
 }
 
 /** Everything that removes files by itself. */
-async function tend(modules: House, environmentId: string) {
+async function tend(modules: Modules, environmentId: string) {
   const ballast = { bytes: 0, load: async () => undefined, throwOut: () => false }
   const { rounds } = createRetention({
     ...modules,
@@ -68,7 +68,7 @@ const hex = (digest: string) => digest.slice('sha256:'.length)
 const blob = (digest: string) => `blobs/${hex(digest).slice(0, 2)}/${hex(digest)}`
 
 test('what a backup reads stays until it is over, whatever is deleted and collected meanwhile', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const [shop, blog] = [await modules.environment(), await modules.environment()]
   const given = { archive: 'first', output: 'shown first', packages: 'installed' }
   const old = await modules.deploy(shop, given)
@@ -117,7 +117,7 @@ test('what a backup reads stays until it is over, whatever is deleted and collec
 })
 
 test('links, rights and the marks of layers survive, and files belong to the user of their environment', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const shop = await modules.environment()
   await modules.sql.transaction((tx) => modules.environments.assignUid(tx, shop))
   const { output } = await modules.deploy(shop, { output: 'text', packages: 'p' })
@@ -171,7 +171,7 @@ function markOpaque(top: string, path: string) {
 }
 
 test('a backup whose retention hold expired is refused', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   await modules.deploy(await modules.environment())
   const { bytes } = pack(partsOf(modules))
   const reading = bytes[Symbol.asyncIterator]()
@@ -191,7 +191,7 @@ test('a backup whose retention hold expired is refused', async (t) => {
 })
 
 test('the next backup removes what a killed one left', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   await modules.deploy(await modules.environment())
   const elsewhere = await temporaryFolder(t)
   const draft = draftOf(join(elsewhere, 'x.tar'), 'r'.repeat(43))
@@ -214,7 +214,7 @@ test('the next backup removes what a killed one left', async (t) => {
 })
 
 test('a backup that is interrupted leaves no file and no retention hold', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   await modules.deploy(await modules.environment())
   const folder = await temporaryFolder(t)
   const [file, stopping] = [join(folder, 'x.tar'), new AbortController()]
@@ -227,7 +227,7 @@ test('a backup that is interrupted leaves no file and no retention hold', async 
 })
 
 test('an output that was lost before is reported, and the rest is kept; one that is being made is not missed', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const [shop, blog] = [await modules.environment(), await modules.environment()]
   const lost = await modules.deploy(shop)
   const kept = await modules.deploy(shop)
@@ -242,7 +242,7 @@ test('an output that was lost before is reported, and the rest is kept; one that
 })
 
 test('an archive with a byte that has changed on the disk is reported', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const { archive } = await modules.deploy(await modules.environment(), { archive: 'as it was' })
   await writeFile(join(modules.dataDir, blob(archive)), 'as it is!')
   const { bytes, packed } = pack(partsOf(modules))
@@ -251,7 +251,7 @@ test('an archive with a byte that has changed on the disk is reported', async (t
 })
 
 test('caches, work folders, drafts and what runs are not in it', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const shop = await modules.environment()
   const { output } = await modules.deploy(shop)
   const own = (path: string) => join(modules.dataDir, path)
@@ -267,7 +267,7 @@ test('caches, work folders, drafts and what runs are not in it', async (t) => {
 })
 
 test('a key that is not that of the database does not go with it', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const file = join(await temporaryFolder(t), 'master.key')
   const { keyId } = await openVault(modules.sql, { file, given: undefined })
   const text = (await readFile(file, 'utf8')).trim()

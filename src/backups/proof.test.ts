@@ -19,7 +19,7 @@ import {
   replaced,
   type Whole,
   withRows,
-} from '../../test/support/service/backup.ts'
+} from '../../test/support/modules/backup.ts'
 import { statement } from '../storage/index.ts'
 import { openSqliteApart } from '../storage/sql/sqlite.ts'
 import { HEAD, LIST, TAG } from './entry.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import type { Environment } from '../apps/index.ts'
 import { createIds, systemClock, TENANT_UIDS } from '../base/index.ts'
 import { createLineLogs, statement } from '../storage/index.ts'
@@ -40,7 +40,7 @@ test('no path is made of an invalid id', () => {
 })
 
 test('nothing is removed by an invalid id', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const outside = join(await temporaryFolder(t), 'outside')
   await writeFile(outside, 'x')
   await mkdir(join(modules.dataDir, 'environments'), { recursive: true })
@@ -68,7 +68,7 @@ test('code runs as a user of the range for environments, or not at all', () => {
 })
 
 test('an environment is given no user outside of the range', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const environment = await modules.environment()
   await modules.sql.transaction((tx) => tx.query(statement`UPDATE revisions SET value = -1 WHERE name = 'uids'`))
   const giving = modules.sql.transaction((tx) => modules.environments.assignUid(tx, environment))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import type { Purge } from '../edge/index.ts'
 import { toPage } from '../storage/index.ts'
 import type { Asked } from '../triggers/index.ts'
@@ -11,7 +11,7 @@ import { createClearCache } from './requests/clear-cache.ts'
 
 /** The edge confirms at once, or, while it is away, never. */
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const asked: Purge[] = []
   const edge = {
     isAway: false,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import type { Account } from '../accounts/index.ts'
 import type { Environment } from '../apps/index.ts'
 import { Problem } from '../contract/index.ts'
@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60_000
 const cms: Endpoint = { protocol: 'https', host: 'cms.example.com', port: 443 }
 
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const { sql, clock, account, operations, ledger } = modules
   const retries = createRetries({ sql, clock, intervalMs: INTERVAL_MS })
   const buildRequests = createBuildRequests(modules)

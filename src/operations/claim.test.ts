@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { holds } from '../../test/support/fuzz.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { rows, type Sql, type Statement, statement } from '../storage/index.ts'
 import { createClaims, LEASE_MS } from './claim.ts'
 import type { Queue } from './types.ts'
@@ -20,7 +20,7 @@ type Given = {
 }
 
 async function setUp(t: TestContext, accountCount = 3) {
-  const { sql, clock, newId, accounts } = await lowerModules(t)
+  const { sql, clock, newId, accounts } = await openCoreModules(t)
   const ids: string[] = []
   for (let index = 0; index < accountCount; index++) ids.push((await accounts.create(`account-${index}`)).id)
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { toPage } from '../storage/index.ts'
 
 test('the newest purges of an environment are kept, and every other operation', async (t) => {
-  const { sql, operations, accounts, newId } = await lowerModules(t)
+  const { sql, operations, accounts, newId } = await openCoreModules(t)
   const { id: accountId } = await accounts.create('ours')
   const path = () => ({ accountId, appName: 'app', environmentId: newId() })
   const [mine, other] = [path(), path()]

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 
 test('builds in their quiet period are not ahead of others in the queue', async (t) => {
-  const { sql, operations, accounts, newId, clock } = await lowerModules(t)
+  const { sql, operations, accounts, newId, clock } = await openCoreModules(t)
   const { id: accountId } = await accounts.create('ours')
   const ask = (notBefore: number | null) =>
     sql.transaction((tx) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import type { resources } from '../contract/index.ts'
 import { createClaims } from './claim.ts'
 import type { Operation, Queue } from './types.ts'
@@ -9,7 +9,7 @@ import type { Operation, Queue } from './types.ts'
 const PLACES = { quick: 8, light: 2, build: 8 }
 
 async function setUp(t: Scope) {
-  const { sql, clock, operations, accounts, newId } = await lowerModules(t)
+  const { sql, clock, operations, accounts, newId } = await openCoreModules(t)
   const { id: accountId } = await accounts.create('ours')
   const claims = createClaims({ sql, clock, owner: 'me', concurrency: PLACES, hasSeveralAccounts: accounts.areSeveral })
   type Wanted = { trigger?: resources.Trigger; queue?: Queue; notBefore?: number; environmentId?: string }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { until as untilSeen } from '../../test/support/until.ts'
 import { createLog } from '../base/index.ts'
 import { LIMITS, Problem, resources } from '../contract/index.ts'
@@ -14,7 +14,7 @@ const log = createLog('silent')
 const succeed: Handler = async () => async () => ({ response: { well: true } })
 
 async function setUp(t: TestContext) {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   const account = await modules.accounts.create('agency')
   const path = (environmentId: string) => ({ accountId: account.id, appName: 'App', environmentId })
 

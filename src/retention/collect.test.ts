@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type House, house } from '../../test/support/service/retention.ts'
+import { type Modules, openModules } from '../../test/support/modules/deployments.ts'
 import { createCollect } from './collect.ts'
 
 const NEVER = new AbortController().signal
 
 async function setUp(t: TestContext) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const figures = { forgetAllBut: async () => undefined }
   const shop = await modules.environment()
   const collect = () => createCollect({ ...modules, figures })(NEVER)
@@ -139,7 +139,7 @@ test('a fault in one step does not stop the others', async (t) => {
   const { shop, deploy, buildRetention, sql, collect, ...modules } = await setUp(t)
   const { id } = await deploy(shop)
   await sql.transaction((tx) => buildRetention.release(tx, { outputs: [id], packages: [] }))
-  const archives: House['archives'] = { ...modules.archives, collect: () => Promise.reject(new Error('a bad disk')) }
+  const archives: Modules['archives'] = { ...modules.archives, collect: () => Promise.reject(new Error('a bad disk')) }
   const figures = { forgetAllBut: async () => undefined }
   assert.deepEqual(await createCollect({ ...modules, sql, buildRetention, archives, figures })(NEVER), { outputs: 1 })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import { Problem, type Reason } from '../contract/index.ts'
 import { createDiskSpace } from './disk-space.ts'
 import { createFigures } from './figures.ts'
@@ -15,7 +15,7 @@ async function setUp(
   t: TestContext,
   given: { accountBytes?: number; accountFiles?: number; diskReserve?: number } = {},
 ) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const limits = { accountBytes: 0, accountFiles: 0, diskReserve: 0, ...given }
   const usage = createUsage({ ...modules, ...limits, figures: createFigures(modules) })
   const lingering = createLingering(modules)

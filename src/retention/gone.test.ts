@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import { statement } from '../storage/index.ts'
 import { createForgetGone } from './gone.ts'
 
 test('environments that are made and deleted all day leave a bounded history', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const { sql, account, accounts, operations, environment, environments, newId, clock } = modules
   const forgetGone = createForgetGone({ accounts, environments, operations, kept: 5 })
   const there = await environment()

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import { statement } from '../storage/index.ts'
 import { createForget } from './history.ts'
 import { createRetain } from './retain.ts'
 
 async function setUp(t: TestContext, keepHistory = 3) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const { sql } = modules
   const retain = createRetain({ ...modules, keepDeployments: 1 })
   const forget = createForget({ ...modules, keepHistory })

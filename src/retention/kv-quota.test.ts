@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import { createFigures } from './figures.ts'
 import { createKvQuota } from './kv-quota.ts'
 import { createUsage } from './usage.ts'
@@ -10,7 +10,7 @@ import { createUsage } from './usage.ts'
 const NOW = { CACHES: 0, LOGS: 0, RUNS: 0 }
 
 async function setUp(t: TestContext, limits: { accountBytes?: number; accountFiles?: number } = {}) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const figures = createFigures(modules)
   const quota = { accountBytes: 0, accountFiles: 0, ...limits }
   const usage = createUsage({ ...modules, figures, ...quota })

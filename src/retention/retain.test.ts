@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type House, house } from '../../test/support/service/retention.ts'
+import { type Modules, openModules } from '../../test/support/modules/deployments.ts'
 import type { Environment } from '../apps/index.ts'
 import { isActivatable } from '../deployments/index.ts'
 import type { Digest, Sql } from '../storage/index.ts'
 import { createRetain } from './retain.ts'
 
 async function setUp(t: TestContext, keepDeployments = 2) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   return { ...modules, retain: createRetain({ ...modules, keepDeployments }), shop: await modules.environment() }
 }
 
@@ -133,7 +133,7 @@ test('a second time there is nothing to do', async (t) => {
 })
 
 /** Everything that is to be kept is complete. */
-async function assertNothingLost({ sql, outputs, deployments, builds }: House, { id, accountId }: Environment) {
+async function assertNothingLost({ sql, outputs, deployments, builds }: Modules, { id, accountId }: Environment) {
   for (const deployment of await deployments.kept(sql, id)) {
     const { output } = await builds.require({ accountId, environmentId: id }, deployment.buildId)
     assert.ok(output && (await outputs.has(output)), `${deployment.id} has lost its output`)
@@ -141,10 +141,10 @@ async function assertNothingLost({ sql, outputs, deployments, builds }: House, {
 }
 
 test('a crash before, in or after the transaction leaves nothing half-removed that is to be kept', async (t) => {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const shop = await modules.environment()
   const death = new Error('the process died')
-  const dying: Partial<House>[] = [
+  const dying: Partial<Modules>[] = [
     { sql: { ...modules.sql, transaction: () => Promise.reject(death) } as Sql },
     { buildRetention: { ...modules.buildRetention, release: () => Promise.reject(death) } },
     { outputs: { ...modules.outputs, remove: () => Promise.reject(death) } },

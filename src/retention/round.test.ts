@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import { createBallast, statement } from '../storage/index.ts'
 import { createFigures } from './figures.ts'
 import { createForget } from './history.ts'
@@ -9,7 +9,7 @@ import { createRetain } from './retain.ts'
 import { BALLAST_MS, createRounds, ROUND_MS, SOONEST_MS } from './round.ts'
 
 async function setUp(t: TestContext) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const shop = await modules.environment()
   const collected: number[] = []
   const collect = async () => {

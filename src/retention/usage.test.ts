@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import type { Environment } from '../apps/index.ts'
 import { StorageUnavailable } from '../storage/index.ts'
 import { createFigures } from './figures.ts'
 import { createUsage } from './usage.ts'
 
 async function setUp(t: TestContext) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const figures = createFigures(modules)
   const usage = createUsage({ ...modules, figures, accountBytes: 1000, accountFiles: 50 })
   const at = ({ id, appName }: Environment) => ({ account: 'ours', app: appName, environment: id })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { statement } from '../storage/index.ts'
 import { maskPath } from './mask-path.ts'
 import { createTrafficPaths, forgetTrafficPaths, PATH_LIMITS } from './paths.ts'
@@ -9,7 +9,7 @@ import { HOUR_MS, MINUTE_MS } from './steps.ts'
 const DAY_MS = 24 * HOUR_MS
 
 async function setUp(t: TestContext) {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   const { sql, clock, accounts, apps, environments, newId } = modules
   const account = await accounts.create('agency')
   const app = await apps.create(account.id, 'shop', 'regions/UK')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { HandClock } from '../../test/support/clock.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { until } from '../../test/support/until.ts'
 import { createLog } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
@@ -34,7 +34,7 @@ const NONE = {
 }
 
 async function setUp(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql) {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   const { sql, clock, accounts, apps, environments, newId } = modules
   const account = await accounts.create('agency')
   const app = await apps.create(account.id, 'shop', 'regions/UK')

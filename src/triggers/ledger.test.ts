@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerModules } from '../../test/support/parts.ts'
+import { openCoreModules } from '../../test/support/modules/core.ts'
 import { LIMITS, type resources } from '../contract/index.ts'
 import { statement, toPage } from '../storage/index.ts'
 import { type Asked, createLedger, type Outcome } from './ledger.ts'
 
 async function open(t: Scope) {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   const { sql, clock, newId, accounts, apps, environments, operations, notifyBelow } = modules
   const ledger = createLedger({ sql, newId, operations, notifyBelow })
   const account = await accounts.create('ours')

@@ -3,14 +3,14 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { house } from '../../test/support/service/retention.ts'
+import { openModules } from '../../test/support/modules/deployments.ts'
 import { createAccounts } from '../accounts/index.ts'
 import { createEnvironments } from '../apps/index.ts'
 import { type Sql, statement } from '../storage/index.ts'
 import { createWebhookSets } from './sets.ts'
 
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const { id, appName } = await modules.environment()
   let queries = 0
   const sql: Sql = {

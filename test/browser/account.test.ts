@@ -34,7 +34,7 @@ async function assertWell(page: Page, what: string) {
   assertQuiet(page)
 }
 
-/** What stands beside a name, as in `Password`. */
+/** The value of a labelled field, such as `Password`. */
 const fact = (page: Page, name: string) => page.locator('div', { has: page.locator(`dt:text-is("${name}")`) }).last()
 
 test('API access is shown once, works, and is refused once it is revoked', async () => {
@@ -82,7 +82,7 @@ test('a user who was added logs in with the password that was shown, gets anothe
   await logIn(page, owner, '/default/users')
   await page.getByRole('button', { name: 'Add user' }).click()
   const form = page.getByRole('dialog')
-  await form.getByLabel('E-mail').fill('nobody')
+  await form.getByLabel('E-mail').fill('not-an-address')
   await form.getByRole('button', { name: 'Add user' }).click()
   await form.locator('[aria-invalid=true]').waitFor()
   await form.getByLabel('E-mail').fill('New@Example.com')
@@ -117,7 +117,7 @@ test('a user who was added logs in with the password that was shown, gets anothe
   assertQuiet(page)
 })
 
-test('somebody who is a user already is invited, sees who asks, and belongs to the account once they accept', async () => {
+test('an existing user is invited, sees which account asks, and belongs to it once they accept', async () => {
   const person = await makePerson(service, 'developer', { email: 'asked@example.com' })
   for (const account of ['agency', 'trap']) {
     await service.operator('accounts', 'create', account)
@@ -157,20 +157,20 @@ test('somebody who is a user already is invited, sees who asks, and belongs to t
   assertQuiet(page)
 })
 
-test('somebody who belongs to no account is asked by those that invite them, and can log out', async () => {
+test('a user without an account sees invitations, and can log out', async () => {
   const made = await service.call('/v1/accounts/default/users', {
     method: 'POST',
     as: program,
     body: { email: 'homeless@example.com', role: 'developer' },
   })
   assert.equal(made.status, 200)
-  // The operator gives the password to somebody else than the account had in mind.
+  // The operator gives the password to another person than the account had in mind.
   const { password } = JSON.parse(await service.operator('users', 'reset-password', 'homeless@example.com', '--json'))
   const page = await browser.open()
   await page.request.post('/v1/session', { data: { email: 'homeless@example.com', password } })
   await page.goto('/default/apps')
   await page.getByRole('heading', { name: 'You belong to no account' }).waitFor()
-  await assertWell(page, 'the page of somebody without an account')
+  await assertWell(page, 'the page of a user without an account')
   await page.getByRole('button', { name: 'Log out' }).waitFor()
   await page.getByRole('button', { name: 'Accept the invitation of default' }).click()
   await page.getByRole('heading', { name: 'Apps', level: 1 }).waitFor()
@@ -192,7 +192,7 @@ test('the last owner stays one, and the page says why', async () => {
   await assertFits(page, 'a refusal on a phone')
 })
 
-test('a viewer sees no writing controls on the pages of the account, and cannot write by hand either', async () => {
+test('a viewer sees no controls that write on the pages of the account, and cannot write by a direct call either', async () => {
   const viewer = await makePerson(service, 'viewer')
   const page = await browser.open()
   await logIn(page, viewer, '/default/users')
@@ -234,7 +234,7 @@ test('log-out everywhere ends the session in the other browser', async () => {
   assertQuiet(here)
 })
 
-test('a password is changed by whoever knows the old one', async () => {
+test('a password is changed with the old one', async () => {
   const person = await makePerson(service, 'viewer', { email: 'changes@example.com' })
   const page = await browser.open({ size: 'phone' })
   await logIn(page, person, '/me')
@@ -278,7 +278,7 @@ test('charts appear after visits, with a table of the same numbers, for pointer,
   )
   for (const path of ['/', '/', '/lost', '/fault', '/fault']) await siteAnswer(service, environment.url, path)
   const body = await untilCounted(environment.name, 5)
-  // The numbers stand still while they are compared: a minute may be over at any moment.
+  // The page gets these numbers from now on, since a new minute may begin at any moment.
   await page.route('**/traffic?range=1h', (route) => route.fulfill({ contentType: 'application/json', body }))
   await page.reload()
   const chart = page.getByRole('region', { name: 'Requests', exact: true })
@@ -292,10 +292,10 @@ test('charts appear after visits, with a table of the same numbers, for pointer,
   assert.deepEqual(await listOf('Most visited'), ['/ (opens in a new tab) 2'])
   assert.deepEqual(await listOf('Missing'), ['/lost (opens in a new tab) 1'])
 
-  const told = await table(page, 'Requests')
-  assert.equal(told.length, 60)
+  const rows = await table(page, 'Requests')
+  assert.equal(rows.length, 60)
   assert.equal(
-    told.reduce((all, [, requests]) => all + Number(requests), 0),
+    rows.reduce((all, [, requests]) => all + Number(requests), 0),
     5,
   )
   const latencies = await table(page, 'Time to answer')
@@ -305,11 +305,11 @@ test('charts appear after visits, with a table of the same numbers, for pointer,
     'a minute without visits took no time',
   )
 
-  await assertShared(page, told)
+  await assertShared(page, rows)
   for (const scheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme: scheme })
     for (const property of ['--accent', '--warn', '--bad-solid']) await assertDrawn(page, 'Requests', property)
-    // One step with visits has no line to a neighbour: it is a point.
+    // A single step with visits is drawn as a point, since it has no line to a neighbour.
     await assertDrawn(page, 'Time to answer', '--accent')
     await assertDrawn(page, 'Time to answer', '--warn')
   }
@@ -329,7 +329,7 @@ test('charts appear after visits, with a table of the same numbers, for pointer,
   await phone.waitForFunction(`document.querySelector('.uplot').clientWidth > ${narrow + 200}`)
 })
 
-test('the disk of an account is told with its limit and its environments', async () => {
+test('the disk usage of an account is shown with its limit and its environments', async () => {
   const page = await browser.open()
   await logIn(page, owner, '/default/usage')
   await page.getByText(/ of 20 GB, /).waitFor()
@@ -352,7 +352,7 @@ test('the disk of an account is told with its limit and its environments', async
   await assertWell(page, 'usage of an environment')
 })
 
-/** The edge tells its counts every few seconds. */
+/** The edge sends its counts every few seconds. */
 async function untilCounted(name: string, requests: number): Promise<string> {
   return until(async () => {
     const { json, text } = await service.call(`/v1/${name}/traffic?range=1h`, { as: program })
@@ -372,8 +372,8 @@ async function table(page: Page, title: string): Promise<string[][]> {
   return texts
 }
 
-/** Keys and pointer in one chart move the cursor of all, and what it stands on is told as the table has it. */
-async function assertShared(page: Page, told: string[][]) {
+/** Keys and pointer in one chart move the cursor of all charts, and the value under it is that of the table. */
+async function assertShared(page: Page, rows: string[][]) {
   const slider = (title: string) => page.getByRole('slider', { name: `${title} over time` })
   await slider('Requests').focus()
   await page.keyboard.press('Home')
@@ -382,7 +382,7 @@ async function assertShared(page: Page, told: string[][]) {
   }
   await page.keyboard.press('End')
   await page.keyboard.press('ArrowLeft')
-  const [time, requests] = told[1] ?? []
+  const [time, requests] = rows[1] ?? []
   assert.match(
     (await slider('Requests').getAttribute('aria-valuetext')) ?? '',
     new RegExp(`^${time} to .*: ${requests}( \\(.*\\))?$`),
@@ -401,7 +401,7 @@ async function assertShared(page: Page, told: string[][]) {
   await reading.waitFor({ state: 'detached' })
 }
 
-/** The picture has pixels of this colour of the page, as it is now. */
+/** Waits until the chart has pixels of this colour of the current theme. */
 async function assertDrawn(page: Page, title: string, property: string) {
   const isDrawn = `(() => {
     const probe = document.createElement('i')

@@ -1,8 +1,16 @@
-/** Builds, their logs, deployments and what a running app writes, as people see them. */
+/** Builds, their logs, deployments and the output of running apps, as users see them. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { deploy, type Files, page as files, nodeServer, untilDone, upload } from '../support/service/deploy.ts'
+import {
+  deploy,
+  type Files,
+  page as files,
+  nodeServer,
+  untilDone,
+  upload,
+  uploadWithQuery,
+} from '../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { zipOf } from '../support/zip.ts'
 import {
@@ -40,7 +48,7 @@ const building = (script: string): Files => ({
 const log = (page: Page) => page.getByRole('region', { name: 'Log of the build' })
 const lineOf = (page: Page, number: number) => log(page).locator(`[data-line="${number}"]`)
 
-/** Fails unless the element is inside the part of the log that is in sight. */
+/** Fails unless the element is inside the visible part of the log. */
 async function assertInSight(page: Page, number: number) {
   const [inner, outer] = [await lineOf(page, number).boundingBox(), await log(page).boundingBox()]
   assert.ok(inner && outer, `line ${number} is drawn`)
@@ -72,12 +80,12 @@ test('a failing build shows its reason and leads to the line; script in log line
 
   const why = page.getByRole('region', { name: 'Why it failed' })
   await why.getByText(reason).waitFor()
-  // What stands between backticks is shown as code.
+  // Text between backticks is shown as code.
   await why.getByRole('heading', { name: message.replaceAll('`', '') }).waitFor()
   const help = why.getByRole('link', { name: 'Help with this failure' })
   const answer = await page.request.get((await help.getAttribute('href')) ?? '')
   assert.match(await answer.text(), new RegExp(`<h1[^>]*>${reason}</h1>`))
-  // Opened at the line that shows it, and led there again after scrolling away.
+  // The log opens at that line, and the button leads there again after scrolling away.
   await lineOf(page, logLine).getByText('Error: cannot find the moon').waitFor()
   await assertInSight(page, logLine)
   await log(page).focus()
@@ -96,7 +104,7 @@ test('a failing build shows its reason and leads to the line; script in log line
   await assertAccessible(page, 'a failed build')
   assertQuiet(page)
 
-  // The address leads somebody else to the same line, on a small screen too.
+  // The URL leads another user to the same line, on a small screen too.
   const other = await browser.open({ size: 'phone', scheme: 'dark' })
   await logIn(other, owner, `${pathOf(failed.metadata.build)}#L7`)
   await lineOf(other, 7).waitFor()
@@ -126,7 +134,7 @@ test('the log is searched by keyboard, forward and back', async () => {
   await field.focus()
   await page.keyboard.type('needle')
   await page.getByText(`${count} found`).waitFor()
-  // It begins with what is in sight, which is the end of the log, and goes on at the first.
+  // The search begins with the visible part, which is the end of the log, and wraps around.
   for (const [key, place] of [
     ['Enter', count],
     ['Enter', 1],
@@ -181,7 +189,7 @@ test('the log follows a build that runs, pauses when scrolled up, and the build 
     '(most) => Number(/(\\d[\\d,]*) lines/.exec(document.body.textContent)[1].replace(",", "")) > most',
     Math.max(...seen) + 80,
   )
-  assert.equal(await page.evaluate(place), before, 'nothing moves while somebody reads')
+  assert.equal(await page.evaluate(place), before, 'nothing moves while the user reads')
   assert.deepEqual(await ticksInSight(), seen)
 
   await page.getByRole('button', { name: 'Follow' }).click()
@@ -211,8 +219,8 @@ test('a roll back says what changes, makes no build, and visitors get the older 
 
   const asked = page.getByRole('dialog')
   await asked.getByText('another one').waitFor()
-  for (const said of [/variables it was made with/, /cache is purged/, /No build is made/]) {
-    await asked.getByText(said).waitFor()
+  for (const text of [/variables it was made with/, /cache is purged/, /No build is made/]) {
+    await asked.getByText(text).waitFor()
   }
   await assertAccessible(page, 'the question before a roll back')
   await asked.getByRole('button', { name: 'Roll back' }).click()
@@ -225,7 +233,7 @@ test('a roll back says what changes, makes no build, and visitors get the older 
   assertQuiet(page)
 })
 
-test('what a running app writes appears by itself, and can be told apart by stream', async () => {
+test('the output of a running app appears by itself, and can be filtered by stream', async () => {
   const { name, url } = await createEnvironment(service, as)
   const says = 'console.log("asked for " + request.url); if (request.url === "/bad") console.error("a bad <b>one</b>")'
   await deploy(service, as, name, nodeServer('talks', says))
@@ -244,7 +252,7 @@ test('what a running app writes appears by itself, and can be told apart by stre
   assertQuiet(page)
 })
 
-test('a message is text, and a person, a message and a commit are shown wherever the build is', async () => {
+test('a message is text, and requester, message and commit are shown with the build everywhere', async () => {
   const { name } = await createEnvironment(service, as)
   const sha = 'c0ffee1'.padEnd(40, '0')
   const message = `${SCRIPT} \u202egnp.exe`
@@ -254,7 +262,7 @@ test('a message is text, and a person, a message and a commit are shown wherever
     commitBranch: `<b>${'long-'.repeat(20)}`,
     commitDirty: 'true',
   })
-  const sent = await upload(service, as, name, files('one'), `?${query}`)
+  const sent = await uploadWithQuery(service, as, { environment: name, query: `?${query}` }, files('one'))
   const { metadata } = await untilDone(service, as, sent.json.name)
   for (const size of ['laptop', 'phone'] as const) {
     const page = await browser.open({ size })
@@ -273,7 +281,7 @@ test('a message is text, and a person, a message and a commit are shown wherever
   }
 })
 
-test('a message that is written beside an upload goes with it', async () => {
+test('a message that is entered with an upload is sent with it', async () => {
   const { name } = await createEnvironment(service, as)
   const page = await browser.open()
   await logIn(page, owner, pathOf(name))
@@ -288,7 +296,7 @@ test('a message that is written beside an upload goes with it', async () => {
   assertQuiet(page)
 })
 
-test('a viewer reads all of it and is offered nothing that writes', async () => {
+test('a viewer reads everything and is offered no control that writes', async () => {
   const { name } = await createEnvironment(service, as)
   const first = await deploy(service, as, name, files('one'))
   await deploy(service, as, name, files('two'))
@@ -301,7 +309,7 @@ test('a viewer reads all of it and is offered nothing that writes', async () => 
   await page.goto(pathOf(`${name}/deployments`))
   await page.getByRole('table', { name: 'Deployments' }).getByText('Retired', { exact: true }).last().waitFor()
   assert.equal(await page.getByRole('button', { name: /Roll back|Make live/ }).count(), 0)
-  // Not by hand either.
+  // Nor can a viewer write by a direct call.
   const [older] = (await service.call(`/v1/${name}/deployments`, { as })).json.deployments.toReversed()
   const status = await page.evaluate(
     `fetch('/v1/${older.name}:activate', { method: 'POST', headers: { 'x-requested-with': 'headland-portal' } }).then(({ status }) => status)`,
@@ -310,7 +318,7 @@ test('a viewer reads all of it and is offered nothing that writes', async () => 
   assertQuiet(page)
 })
 
-test('builds are filtered by the address, and a page without any says what to do', async () => {
+test('builds are filtered by the URL, and a page without builds says what to do', async () => {
   const { name } = await createEnvironment(service, as)
   const page = await browser.open({ size: 'phone' })
   await logIn(page, owner, pathOf(`${name}/builds`))
@@ -335,7 +343,7 @@ test('builds are filtered by the address, and a page without any says what to do
   assertQuiet(page)
 })
 
-test('a Node that no longer gets security fixes is warned of on the page of the build and on that of the environment', async () => {
+test('a Node version without security fixes has a warning on the page of the build and on that of the environment', async () => {
   const { name } = await createEnvironment(service, as)
   const done = await deploy(service, as, name, { ...nodeServer('old'), '.nvmrc': '18' })
   const page = await browser.open()
@@ -387,7 +395,7 @@ test('a held build is a banner that says what is missing, and one click makes it
   await assertQuiet(page)
 })
 
-test('when a rebuild looks wrong is set on the page of the environment', async () => {
+test('the limits of a suspicious rebuild are set on the page of the environment', async () => {
   const { name } = await createEnvironment(service, as)
   const page = await browser.open()
   await logIn(page, owner, `${pathOf(name)}/settings`)

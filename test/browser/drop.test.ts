@@ -1,4 +1,4 @@
-/** What leaves the computer of somebody who drops a folder on the page, and what a hostile folder does to the page. */
+/** Which files are sent when a user drops a folder on the page, and what a hostile folder does to the page. */
 import assert from 'node:assert/strict'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -63,16 +63,16 @@ test('local settings and ignored files of a folder are not sent, and the page sa
   await page.setViewportSize({ width: 360, height: 740 })
   await assertFits(page, 'the question about local settings')
   await question.getByRole('button', { name: 'Deploy without' }).click()
-  const said = page.getByText(/^Left out of the last upload: /)
-  await said.waitFor()
+  const leftOut = page.getByText(/^Left out of the last upload: /)
+  await leftOut.waitFor()
   for (const path of ['.env', '.env.local', 'dist/', 'debug.log'])
-    assert.ok((await said.innerText()).includes(path), `${path} is named`)
+    assert.ok((await leftOut.innerText()).includes(path), `${path} is named`)
   await page.getByRole('link', { name: 'Open the site' }).waitFor()
   assert.equal(await filesSent(name), 2 + 3, 'the app, the example and the rules')
   assertQuiet(page)
 })
 
-test('local settings are sent where somebody ticks the box', async (t) => {
+test('local settings are sent if the user ticks the box', async (t) => {
   const { page, name } = await openEnvironment()
   await choose(page, await projectOf(t, SECRETS))
   await page.getByLabel('Send them all the same').check()
@@ -94,8 +94,8 @@ test('a question about local settings that is cancelled sends nothing', async (t
 })
 
 /**
- * Drops something made of entries like those of a file system: what a browser gives for a real folder cannot be made by a
- * script, so the page is given an object that answers as one.
+ * Drops an object with the entries of a file system: a script cannot make the object that a browser gives for a real
+ * folder, so the page gets an imitation.
  */
 const dropMade = (page: Page, entry: string) =>
   page.evaluate(`(() => {
@@ -135,10 +135,10 @@ const HOSTILE: [what: string, entry: string, words: RegExp][] = [
   ['markup', `folder('app', once([file('<img src=x onerror=document.title=1>\\u0007')]))`, /<img src=x/],
 ]
 
-/** Processor time of the page's thread. Generous: what is wrong holds the page for minutes. */
+/** CPU time of the page's thread. Generous: a page with this fault is blocked for minutes. */
 const MAX_WORK_SECONDS = 10
 
-/** Processor time that the page's thread has worked so far, which no other program lengthens. */
+/** CPU time of the page's thread so far, which no other program lengthens. */
 async function workOf(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable', { timeDomain: 'threadTicks' })
@@ -149,7 +149,7 @@ async function workOf(page: Page): Promise<() => Promise<number>> {
 }
 
 for (const [what, entry, words] of HOSTILE) {
-  test(`a dropped folder that is hostile is refused in words, and the page stays alive: ${what}`, async () => {
+  test(`a hostile dropped folder is refused with a message, and the page stays responsive: ${what}`, async () => {
     const { page, name } = await openEnvironment()
     const work = await workOf(page)
     const before = await work()
@@ -165,9 +165,9 @@ for (const [what, entry, words] of HOSTILE) {
   })
 }
 
-test('rules that take for ever are read away from the page, and can be cancelled', async () => {
+test('ignore rules that take for ever are evaluated outside of the page, and can be cancelled', async () => {
   const { page, name } = await openEnvironment()
-  // Each `**` may stand for any part of a deep path: the ways to share it out are without end.
+  // Each `**` may match any part of a deep path, so there are very many combinations.
   const rule = `${'a/**/'.repeat(10)}b`
   const entry = `(() => {
     let deep = folder('a', once([file('c')]))
@@ -183,7 +183,7 @@ test('rules that take for ever are read away from the page, and can be cancelled
   assertQuiet(page)
 })
 
-test('a real folder with links that lead in a circle is sent or refused, and nothing hangs', async (t) => {
+test('a real folder with links that form a loop is sent or refused, and nothing hangs', async (t) => {
   const folder = await projectOf(t, { 'src/a.js': '' })
   await symlink('..', join(folder, 'src', 'up'))
   const { page } = await openEnvironment()

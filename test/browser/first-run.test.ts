@@ -15,7 +15,7 @@ const service = await startService({ after })
 const browser = await startBrowser({ after }, service)
 const as = await service.login()
 
-/** Drops a file on the page, as the browser tells of it. */
+/** Drops a file on the page, with the events of a browser. */
 async function drop(page: Page, name: string, content: Buffer) {
   const handed = await page.evaluateHandle(`(() => {
     const bytes = Uint8Array.from(atob('${content.toString('base64')}'), (letter) => letter.charCodeAt(0))
@@ -32,7 +32,7 @@ async function drop(page: Page, name: string, content: Buffer) {
 
 test('log in, create an app and an environment, drop a zip, watch it, open the site', async () => {
   const page = await browser.open()
-  // News never goes by itself here: what goes was taken away.
+  // Notices do not time out here: one that disappears was removed for another reason.
   await page.addInitScript(`{
     const later = window.setTimeout
     window.setTimeout = (work, ms, ...rest) => (ms === 6000 ? 0 : later(work, ms, ...rest))
@@ -50,11 +50,11 @@ test('log in, create an app and an environment, drop a zip, watch it, open the s
   await page.getByRole('heading', { name: 'No app yet' }).waitFor()
   await page.getByRole('link', { name: 'Create the first app' }).click()
   const tab = page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'Apps' })
-  assert.equal(await tab.getAttribute('aria-current'), 'true', 'the tab is lit on a page below it')
+  assert.equal(await tab.getAttribute('aria-current'), 'true', 'the tab is marked as current on a page below it')
   await page.getByLabel('Name').fill('my blog')
   await page.getByLabel('Region').selectOption({ label: 'Europe West' })
   await page.getByRole('button', { name: 'Create app' }).click()
-  // The API names the field that is wrong, and its words stand beside it.
+  // The API names the invalid field, and its message is shown beside it.
   await page.locator('input[name=appId][aria-invalid=true]').waitFor()
   await page.getByText('Name must have 1 to 40 letters, digits, hyphens and underscores, and begin').waitFor()
   await page.getByLabel('Name').fill('blog')
@@ -86,7 +86,7 @@ test('log in, create an app and an environment, drop a zip, watch it, open the s
     .getByRole('definition')
     .filter({ hasText: /^blog$/ })
     .waitFor()
-  assert.equal(await page.getByText('Europe West').count(), 0, 'a region is told where there are several')
+  assert.equal(await page.getByText('Europe West').count(), 0, 'a region is shown only if there are several')
   const help = page.getByRole('banner').getByRole('link', { name: 'Help' })
   assert.equal(await help.getAttribute('href'), '/docs/guides/deploy')
   const sent = page.getByText('Sent. It is being built.')
@@ -100,7 +100,7 @@ test('log in, create an app and an environment, drop a zip, watch it, open the s
   await page.getByText('Live', { exact: true }).first().waitFor()
   await sent.waitFor({ state: 'detached' })
   await page.getByRole('table', { name: 'Recent operations' }).waitFor()
-  assert.equal(await page.getByRole('columnheader', { name: 'Why' }).count(), 0, 'no column without a word in it')
+  assert.equal(await page.getByRole('columnheader', { name: 'Why' }).count(), 0, 'empty columns are not shown')
   assertQuiet(page)
 })
 
@@ -125,7 +125,7 @@ test('a folder is zipped in the browser, without packages and history', async (t
   assertQuiet(page)
 })
 
-test('what is no archive is refused with the words of the API, and nothing else changes', async () => {
+test('a file that is no archive is refused with the message of the API, and nothing else changes', async () => {
   const { name } = await createEnvironment(service, as, { app: 'blog' })
   const page = await browser.open()
   await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
@@ -140,7 +140,7 @@ test('an upload that is cancelled leaves nothing behind', async () => {
   const page = await browser.open()
   await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
   await page.getByRole('button', { name: 'Choose a zip' }).waitFor()
-  // So slow that there is time to change one's mind.
+  // Slow enough to be cancelled.
   const network = await page.context().newCDPSession(page)
   await network.send('Network.enable')
   await network.send('Network.emulateNetworkConditions', {
@@ -162,7 +162,7 @@ test('an upload that is cancelled leaves nothing behind', async () => {
   assert.deepEqual(json.builds, [])
 })
 
-test('a build that fails says why, and the site stays as it was', async () => {
+test('a failed build says why, and the site is unchanged', async () => {
   const { name, url } = await createEnvironment(service, as, { app: 'blog' })
   const page = await browser.open()
   await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
@@ -173,7 +173,7 @@ test('a build that fails says why, and the site stays as it was', async () => {
   await page.getByText('The last operation failed').waitFor()
   await page.getByRole('alert').getByText('BUILD_SCRIPT_FAILED').waitFor()
   await page.getByText('Live, last build failed').first().waitFor()
-  assert.equal(await page.locator('main img').count(), 0, 'what a build says stays text')
+  assert.equal(await page.locator('main img').count(), 0, 'the output of a build stays text')
   assert.match((await siteAnswer(service, url)).text, /good/)
   assertQuiet(page)
 })
@@ -196,7 +196,7 @@ test('rebuild and purge are one press, and a change made elsewhere shows by itse
   assertQuiet(page)
 })
 
-test('a viewer sees everything and is offered nothing that writes', async () => {
+test('a viewer sees everything and is offered no control that writes', async () => {
   const page = await browser.open()
   await logIn(page, await makePerson(service, 'viewer'), '/default/apps')
   await page.getByRole('link', { name: 'Production' }).click()

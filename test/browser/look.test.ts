@@ -1,4 +1,4 @@
-/** The pages are for everybody: small and large screens, light and dark, keyboards and screen readers. */
+/** The pages work on small and large screens, in light and dark, with keyboards and screen readers. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -60,7 +60,7 @@ before(async () => {
 
 const shown = (page: Page, text: string) => page.getByText(text).first().waitFor()
 
-test('every page has what WCAG asks for, and fits a phone and a wall', async () => {
+test('every page meets WCAG, and fits a phone and a very large screen', async () => {
   const page = await browser.open()
   await page.goto('/')
   await shown(page, 'Log in to Headland')
@@ -80,7 +80,7 @@ test('every page has what WCAG asks for, and fits a phone and a wall', async () 
   }
 })
 
-test('in the dark, every page has the contrast that WCAG asks for', async () => {
+test('in dark mode every page has the contrast that WCAG requires', async () => {
   const page = await browser.open({ scheme: 'dark' })
   await page.goto('/')
   await shown(page, 'Log in to Headland')
@@ -94,7 +94,7 @@ test('in the dark, every page has the contrast that WCAG asks for', async () => 
   }
 })
 
-test('windows and menus have what WCAG asks for', async () => {
+test('dialogs and menus meet WCAG', async () => {
   const page = await browser.open({ size: 'phone' })
   await logIn(page, ownerOf(service), '/default/apps/blog')
   await page.getByRole('button', { name: /^Menu of/ }).click()
@@ -123,7 +123,7 @@ test('nothing moves while data arrives', async () => {
     new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved.push([entry.value, entry.sources?.map(({ node }) => node?.className ?? node?.parentElement?.className)])
     }).observe({ type: 'layout-shift', buffered: true })`)
-  // Slow enough that each answer is a step of its own.
+  // Slow enough that each response is a separate step.
   await page.route('**/v1/**', async (route) => {
     await new Promise((resolve) => setTimeout(resolve, 40 + Math.random() * 200))
     await route.continue().catch(() => undefined)
@@ -137,7 +137,7 @@ test('nothing moves while data arrives', async () => {
   }
 })
 
-test('without motion where the reader asks for none', async () => {
+test('there is no motion if the user prefers reduced motion', async () => {
   const page = await browser.open()
   await logIn(page, ownerOf(service))
   const running = await page.evaluate(

@@ -1,4 +1,4 @@
-/** An agency with hundreds of environments: the pages that list them ask for all of them at once. */
+/** An agency with hundreds of environments: the pages that list them request all of them at once. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -13,7 +13,7 @@ const service = await startService({ after })
 const browser = await startBrowser({ after }, service)
 await fillAccount(service, ENVIRONMENTS)
 
-/** What the page asks the API for since it was last loaded, without queries. */
+/** The API requests of the page since it was last loaded, without queries. */
 function watchRequests(page: Page): string[] {
   const asked: string[] = []
   page.on('request', (request) => {
@@ -27,7 +27,7 @@ function watchRequests(page: Page): string[] {
 const app = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
 const rowsOf = (page: Page) => page.getByRole('list', { name: /^Environments of/ }).getByRole('listitem')
 
-/** Two pages of environments and one of apps, twice: once more when the stream of changes is open. */
+/** Two pages of environments and one of apps, twice: again when the stream of changes is open. */
 const LISTS = 6
 
 test('the apps page shows hundreds of environments with a handful of requests', async () => {
@@ -48,7 +48,7 @@ test('the apps page shows hundreds of environments with a handful of requests', 
   assertQuiet(page)
 })
 
-test('a search and a state narrow what is shown, without asking again', async () => {
+test('a search and a state filter the list, without further requests', async () => {
   const page = await browser.open()
   const asked = watchRequests(page)
   await logIn(page, ownerOf(service), '/default/apps')
@@ -71,7 +71,7 @@ test('a search and a state narrow what is shown, without asking again', async ()
   assertQuiet(page)
 })
 
-test('the page of one app asks for its environments once, and for nothing of each', async () => {
+test('the page of one app requests its environments once, and nothing for each of them', async () => {
   const page = await browser.open()
   const asked = watchRequests(page)
   await logIn(page, ownerOf(service), '/default/apps/site-000')

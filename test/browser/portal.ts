@@ -1,4 +1,4 @@
-/** The portal in a real browser, on the real service. Whatever the browser complains about fails the test. */
+/** The portal in a real browser, on the real service. Any complaint of the browser fails the test. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ import { TIMEOUT_MS, until } from '../support/until.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** Chromium talks to nobody but the page: tests run without a network, and as root in a container. */
+/** Chromium makes no requests of its own: tests run without a network, and as root in a container. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -31,11 +31,11 @@ export const SIZES = {
 export type Look = { size?: keyof typeof SIZES; scheme?: 'light' | 'dark' }
 
 export type TestBrowser = {
-  /** A browser of its own, with no cookies yet, that is closed with the test which opened it. */
+  /** A browser context without cookies, closed with the test that opened it. */
   open(look?: Look): Promise<Page>
 }
 
-/** Pages that a test has opened. They would go on drawing what changes for as long as the browser is there. */
+/** Pages that a test has opened. Unclosed, they would keep rendering changes for as long as the browser runs. */
 let opened: BrowserContext[] = []
 beforeEach(() => {
   opened = []
@@ -80,7 +80,7 @@ export async function portalReady(service: TestService) {
 
 const complaints = new WeakMap<Page, string[]>()
 
-/** Notes what the browser complains about: script errors, refusals by the policy of the page. */
+/** Records complaints of the browser: script errors, violations of the page's Content-Security-Policy. */
 function watch(page: Page) {
   const list: string[] = []
   complaints.set(page, list)
@@ -92,7 +92,7 @@ function watch(page: Page) {
   page.on('pageerror', (error) => list.push(String(error)))
 }
 
-/** Fails when the browser complained since the last look. */
+/** Fails if the browser complained since the last check. */
 export function assertQuiet(page: Page) {
   assert.deepEqual(complaints.get(page)?.splice(0), [], 'the browser complained')
 }
@@ -103,7 +103,7 @@ export type Person = { email: string; password: string }
 export function ownerOf(service: TestService): Person {
   const [, email = ''] = /User +(\S+)/.exec(service.log()) ?? []
   const [, password = ''] = /Password +(\S+)/.exec(service.log()) ?? []
-  assert.ok(email && password, 'the first start prints who may log in')
+  assert.ok(email && password, 'the first start prints the owner and the password')
   return { email, password }
 }
 
@@ -113,10 +113,10 @@ export async function makePerson(
   role: 'viewer' | 'developer' | 'owner',
   { email = `${role}@example.com`, account = 'default' } = {},
 ): Promise<Person> {
-  const said = JSON.parse(
+  const created = JSON.parse(
     await service.operator('users', 'create', email, '--account', account, '--role', role, '--json'),
   )
-  return { email, password: said.password }
+  return { email, password: created.password }
 }
 
 /** Opens a page as this person. That the log-in page works is a test of its own. */
@@ -129,8 +129,8 @@ export async function logIn(page: Page, { email, password }: Person, path = '/')
 const VISIT_TRIES = 4
 
 /**
- * Opens a page of somebody who is logged in. Chromium drops requests whenever a network interface comes or goes, and
- * builds make interfaces: where the first script is lost so, a person would load the page again.
+ * Opens a page as a logged-in user. Chromium drops requests whenever a network interface is added or removed, and
+ * builds add interfaces: if the first script is lost that way, the page is loaded again, as a user would.
  */
 export async function visit(page: Page, path: string) {
   for (let tries = 1; tries < VISIT_TRIES; tries++) {
@@ -147,25 +147,25 @@ export async function visit(page: Page, path: string) {
 
 type Violation = { id: string; impact: string; help: string; nodes: { target: string[]; failureSummary: string }[] }
 
-/** Everything that axe knows of WCAG 2.2 A and AA, and of best practice. */
+/** All rules of axe for WCAG 2.2 A and AA, and for best practice. */
 const ALL_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** What depends on the colours, and on nothing else. */
+/** The rules that depend on colours alone. */
 export const COLOUR_RULES = ['color-contrast']
 
-/** Fails where one of these rules is broken. */
+/** Fails if one of these rules is broken. */
 export async function assertAccessible(page: Page, what: string, rules: readonly string[] = ALL_RULES) {
   await page.evaluate(await readFile(AXE, 'utf8'))
   const violations = (await page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations)`,
   )) as Violation[]
-  const said = violations.map(
+  const complaints = violations.map(
     ({ id, help, nodes }) =>
       `${id}: ${help}\n${nodes.map(({ target, failureSummary }) => `  ${target.join(' ')}: ${failureSummary.replaceAll('\n', ' ')}`).join('\n')}`,
   )
-  assert.equal(said.length, 0, `${what}:\n${said.join('\n')}`)
+  assert.equal(complaints.length, 0, `${what}:\n${complaints.join('\n')}`)
 }
 
-/** Fails where the page is wider than its window. */
+/** Fails if the page is wider than its window. */
 export async function assertFits(page: Page, what: string) {
   const { content, window } = (await page.evaluate(
     '({ content: document.documentElement.scrollWidth, window: document.documentElement.clientWidth })',

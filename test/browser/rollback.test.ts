@@ -29,7 +29,7 @@ const as = await service.login()
 const pathOf = (name: string) => `/${name.replace('accounts/', '')}`
 const note = (page: Page) => page.getByRole('region', { name: 'Pinned' })
 
-/** For people to look at, where PICTURES names a folder. */
+/** A screenshot for review, if PICTURES names a folder. */
 async function keepPicture(page: Page, name: string) {
   const folder = process.env.PICTURES
   if (folder) await page.screenshot({ path: join(folder, `pin-${name}.png`) })
@@ -60,7 +60,7 @@ test('after a rollback a banner says what is pinned, and its button ends it', as
   const viewer = await browser.open({ size: 'phone', scheme: 'dark' })
   await logIn(viewer, await makePerson(service, 'viewer'), `${pathOf(name)}/deployments`)
   await note(viewer).waitFor()
-  assert.equal(await note(viewer).getByRole('button').count(), 0, 'who may not change anything has no button')
+  assert.equal(await note(viewer).getByRole('button').count(), 0, 'a user without write access has no button')
   await assertFits(viewer, 'the banner on a phone')
   await assertAccessible(viewer, 'the banner on a phone')
   await keepPicture(viewer, 'phone')

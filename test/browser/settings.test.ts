@@ -91,7 +91,7 @@ test('a .env file is imported, saved with one request, and the site answers with
   assertQuiet(page)
 })
 
-test('a value is changed without being seen, and the others keep theirs', async () => {
+test('a value is changed without being shown, and the others keep theirs', async () => {
   const page = await opened('settings/variables')
   await page.getByRole('button', { name: 'Edit SECOND' }).click()
   await page.getByLabel('New value of SECOND').fill('two')
@@ -101,7 +101,7 @@ test('a value is changed without being seen, and the others keep theirs', async 
   assert.equal((await siteAnswer(service, environment.url)).text, 'good\nmorning two')
 })
 
-test('what is wrong stands beside its row, and nothing is saved or lost', async () => {
+test('an error is shown beside its row, and nothing is saved or lost', async () => {
   const page = await opened('settings/variables')
   await page.getByRole('button', { name: 'Add a variable' }).click()
   // The new row has the focus.
@@ -139,7 +139,7 @@ test('closing the tab with unsaved changes asks first', async () => {
   assert.equal(await page.getByText('Not saved').count(), 0)
 })
 
-/** Somebody else saves, beside the page. */
+/** Another user saves, outside of the page. */
 async function othersSave(body: object) {
   const theirs = await service.call(`/v1/${environment.name}`, { method: 'PATCH', as: api, body })
   assert.equal(theirs.status, 200, theirs.text)
@@ -152,7 +152,7 @@ const saved = async (): Promise<Record<string, string>> => {
 
 const meanwhile = (page: Page) => page.getByRole('alert').filter({ hasText: 'Another user saved changes meanwhile' })
 
-test('what others save meanwhile is shown and stays when one saves on top', async () => {
+test('changes that others save meanwhile are shown, and stay when the user saves on top', async () => {
   const page = await opened('settings/variables')
   await page.getByRole('button', { name: 'Add a variable' }).click()
   await page.keyboard.type('MINE')
@@ -166,7 +166,7 @@ test('what others save meanwhile is shown and stays when one saves on top', asyn
   await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
   assert.deepEqual(Object.keys(await saved()), ['GREETING', 'SECOND', 'THEIRS', 'MINE'])
 
-  // The next change belongs to what was saved just now, and is not held up by it.
+  // The next change is based on what was saved just now, and is not in conflict with it.
   await page.getByRole('button', { name: 'Delete MINE' }).click()
   await page.getByRole('button', { name: 'Save and start again' }).click()
   await rows(page).filter({ hasText: 'MINE' }).waitFor({ state: 'detached' })
@@ -174,7 +174,7 @@ test('what others save meanwhile is shown and stays when one saves on top', asyn
   assertQuiet(page)
 })
 
-test('where two people changed the same variable that is said, and whoever comes second decides', async () => {
+test('if two people changed the same variable the page says so, and the second one decides', async () => {
   const page = await opened('settings/variables')
   await page.getByRole('button', { name: 'Edit SECOND' }).click()
   await page.getByLabel('New value of SECOND').fill('mine')
@@ -192,14 +192,14 @@ test('where two people changed the same variable that is said, and whoever comes
   })
   await page.getByRole('button', { name: 'Save and start again' }).click()
   const note = meanwhile(page)
-  const told = (text: string) => note.getByRole('listitem').filter({ hasText: text })
+  const noted = (text: string) => note.getByRole('listitem').filter({ hasText: text })
   for (const text of ['SECOND was changed', 'BOTH was added', 'THEIRS was deleted']) {
-    await told(text).getByText('You changed it, too').waitFor()
+    await noted(text).getByText('You changed it, too').waitFor()
   }
-  await told('GREETING was changed').waitFor()
-  assert.equal(await told('GREETING').getByText('You changed it, too').count(), 0)
+  await noted('GREETING was changed').waitFor()
+  assert.equal(await noted('GREETING').getByText('You changed it, too').count(), 0)
   assert.equal(await note.getByText('theirs', { exact: true }).count(), 0, 'values stay unseen')
-  assert.equal(await page.getByLabel('New value of SECOND').inputValue(), 'mine', 'what was typed is still there')
+  assert.equal(await page.getByLabel('New value of SECOND').inputValue(), 'mine', 'the input is still there')
   await assertAccessible(page, 'changed meanwhile')
   await assertFits(page, 'changed meanwhile')
 
@@ -208,14 +208,14 @@ test('where two people changed the same variable that is said, and whoever comes
   await page.getByRole('heading', { name: 'Domains', exact: true }).first().waitFor()
   await page.getByRole('link', { name: 'Variables' }).click()
   await page.getByRole('button', { name: 'Save and start again' }).click()
-  await told('SECOND was changed').waitFor()
+  await noted('SECOND was changed').waitFor()
   await note.getByRole('button', { name: 'Save mine on top and start again' }).click()
   await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
   assert.deepEqual(await saved(), { GREETING: 'theirs', SECOND: 'mine', BOTH: 'mine' })
   assertQuiet(page)
 })
 
-test('changes can be given up for those of others, and a new name or a build is no reason to ask', async () => {
+test('changes can be discarded for those of others, and a new name or a build is no reason to ask', async () => {
   const page = await opened('settings/variables')
   await page.getByRole('button', { name: 'Edit SECOND' }).click()
   await page.getByLabel('New value of SECOND').fill('mine again')
@@ -238,7 +238,7 @@ test('changes can be given up for those of others, and a new name or a build is 
   assertQuiet(page)
 })
 
-test('a name that two people change at the same moment is asked about, and other fields are not', async () => {
+test('the page asks about a name that two people changed at the same moment, and not about other fields', async () => {
   const page = await opened('settings')
   const name = page.getByLabel('Name', { exact: true })
   const save = page.getByRole('form', { name: 'Environment' }).getByRole('button', { name: 'Save', exact: true })
@@ -260,7 +260,7 @@ test('a name that two people change at the same moment is asked about, and other
   assertQuiet(page)
 })
 
-test('each variable is secret or plain, by its name or by choice; plain values are in sight, for viewers too', async () => {
+test('each variable is secret or plain, by its name or by choice; plain values are shown, to viewers too', async () => {
   const page = await opened('settings/variables')
   const variables = async (view: string) =>
     (await service.call(`/v1/${environment.name}${view}`, { as: api })).json.shellVariables
@@ -293,7 +293,7 @@ test('each variable is secret or plain, by its name or by choice; plain values a
   await page.getByLabel('Kind of SECOND').selectOption('Secret')
   await save()
   await second.getByText('value hidden').waitFor()
-  // With the secrets in sight, one need not be typed again.
+  // If secrets are shown, their values need not be typed again.
   await page.getByRole('button', { name: 'Show secrets' }).click()
   await second.getByText('seen by all').waitFor()
   await page.getByLabel('Kind of SECOND').selectOption('Plain')
@@ -303,7 +303,7 @@ test('each variable is secret or plain, by its name or by choice; plain values a
   assertQuiet(page)
 })
 
-test('a domain is added in its ASCII form, refused where another has it, and removed after a warning', async () => {
+test('a domain is added in its ASCII form, refused if another environment has it, and removed after a warning', async () => {
   const other = await createEnvironment(service, api, { app: 'settings' })
   const taken = await service.call(`/v1/${other.name}/domains:replace`, {
     method: 'POST',
@@ -360,7 +360,7 @@ test('domains show where DNS leads, what to enter, and redirect to each other by
   await until(async () => (await choice.inputValue()) === 'www.astray.example.org')
   const { status, headers } = await siteAnswer(service, 'http://astray.example.org', '/a?b')
   assert.deepEqual([status, headers.location], [308, '//www.astray.example.org/a?b'])
-  // The two change places: there is never a loop.
+  // The two swap roles, so there is never a loop.
   await choiceOf('www.astray.example.org').selectOption('astray.example.org')
   await until(async () => (await choice.inputValue()) === '')
   assert.equal((await siteAnswer(service, 'http://www.astray.example.org')).status, 308)
@@ -382,7 +382,7 @@ const post = (url: string, agent = 'WordPress/6.8') => {
   return fetch(`${service.api}${pathname}${search}`, { method: 'POST', headers: { 'user-agent': agent } })
 }
 
-test('webhooks are created, copied unseen, called; their use appears; regenerated and deleted, old URLs are refused', async () => {
+test('webhooks are created, copied without being shown, and called; their use appears; after regeneration and deletion old URLs are refused', async () => {
   const page = await opened('settings/webhooks')
   await page.getByText('No webhooks yet').waitFor()
   await assertAccessible(page, 'no webhooks')
@@ -427,7 +427,7 @@ test('webhooks are created, copied unseen, called; their use appears; regenerate
   assertQuiet(page)
 })
 
-test('URLs that somebody else replaced are not shown any longer', async () => {
+test('URLs that another user replaced are not shown any longer', async () => {
   const page = await opened('settings/webhooks')
   await page.getByRole('button', { name: 'Create webhooks' }).click()
   const shown = page.getByText('Copy the URLs now')
@@ -440,7 +440,7 @@ test('URLs that somebody else replaced are not shown any longer', async () => {
   await page.getByText('No webhooks yet').waitFor()
 })
 
-test('the quiet period is saved, and what is wrong with it stands beside its field', async () => {
+test('the quiet period is saved, and an error is shown beside its field', async () => {
   const page = await opened('settings/webhooks')
   await page.getByRole('button', { name: 'Create webhooks' }).click()
   const quiet = page.getByLabel('Seconds without a call')
@@ -457,7 +457,7 @@ test('the quiet period is saved, and what is wrong with it stands beside its fie
   assert.deepEqual([json.quietSeconds, json.maxQuietSeconds], [10, 60])
 })
 
-test('the ledger shows who asked and what became of it, by itself, and a hostile name stays text', async () => {
+test('the ledger shows callers and results as they come in, and a hostile name stays text', async () => {
   const page = await opened('triggers')
   const table = page.getByRole('table')
   await table.getByText('WordPress/6.8').first().waitFor()
@@ -483,7 +483,7 @@ test('the ledger shows who asked and what became of it, by itself, and a hostile
   assertQuiet(page)
 })
 
-test('a viewer sees no writing controls, and cannot write by hand either', async () => {
+test('a viewer sees no controls that write, and cannot write by a direct call either', async () => {
   const viewer = await makePerson(service, 'viewer')
   const page = await browser.open()
   await logIn(page, viewer, pathOf('settings/variables'))

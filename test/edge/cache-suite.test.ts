@@ -1,4 +1,7 @@
-/** The edge under the public suite of HTTP cache behaviour. What it does not pass is listed here, each with its reason. */
+/**
+ * The edge under the public suite of HTTP cache behaviour. Tests that it does not pass are listed here with their
+ * reasons.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchCacheSuite, type Judged, KINDS, startCacheSuite, tallyOf } from '../support/edge/cache-suite.ts'
@@ -7,11 +10,11 @@ import { temporaryFolder } from '../support/folder.ts'
 
 const NEWER_AGE = 'RFC 9111, section 5.1, which is younger: the first Age counts, and one that is no number is ignored'
 const NO_ANSWER = 'the origin breaks off, and the test wants its answer: newer versions of the suite take the 502'
-const NO_COOKIES = 'what sets a cookie is for one visitor, and is never stored, even where it could be'
+const NO_COOKIES = 'a response that sets a cookie is for one visitor, and is never stored, even where it could be'
 
 /**
- * Required tests that we do not pass, and why. One that passes does not belong here; one that no longer does, neither,
- * unless there is a reason of this kind.
+ * Required tests that the edge does not pass, and why. A test that passes does not belong here, nor does one that fails
+ * without such a reason.
  */
 const KNOWN: Record<string, string> = {
   'age-parse-nonnumeric': NEWER_AGE,
@@ -30,12 +33,12 @@ const KNOWN: Record<string, string> = {
   'headers-store-Set-Cookie': NO_COOKIES,
   '304-etag-update-response-Set-Cookie': NO_COOKIES,
   'headers-store-Transfer-Encoding':
-    'a transfer coding that nobody knows: where the body ends cannot be told, and it is a 502',
+    'an unknown transfer coding: the end of the body cannot be determined, so it is a 502',
   '304-etag-update-response-ETag':
-    'a 304 about another ETag says nothing of what is stored (RFC 9111, section 4.3.4): we ask again, without condition',
+    'a 304 with another ETag says nothing about the stored response (RFC 9111, section 4.3.4): the edge repeats the request without conditions',
 }
 
-/** Of the tests that a good cache passes though no specification asks for it. It only rises. */
+/** How many of the optional tests pass, which no specification requires. It may only rise. */
 const MIN_OPTIMAL = 68
 
 test('the edge does what the public cache suite requires, but for what is known', async (t) => {

@@ -1,4 +1,7 @@
-/** Every example: uploaded, planned as it says, built in the sandbox, and answering. Takes minutes: `npm run test:frameworks`. */
+/**
+ * Every example is uploaded, planned as expected, built in the sandbox, and answers. Takes minutes: `npm run
+ * test:frameworks`.
+ */
 import { after, test } from 'node:test'
 import { deployExample, exampleNames } from '../support/service/examples.ts'
 import { startService } from '../support/service/service.ts'
@@ -10,7 +13,7 @@ after(async () => {
 })
 const as = await service.login()
 
-/** Some alone by name: HEADLAND_EXAMPLES=nuxt,astro. */
+/** Only some, by name: HEADLAND_EXAMPLES=nuxt,astro. */
 const chosen = process.env.HEADLAND_EXAMPLES?.split(',')
 
 for (const name of chosen ?? (await exampleNames())) {

@@ -1,4 +1,4 @@
-/** Traps that take a real framework, or a disk, to fall into. Takes minutes: `npm run test:frameworks`. */
+/** Traps that need a real framework, or much disk space. Takes minutes: `npm run test:frameworks`. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { startService } from '../support/service/service.ts'
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }
-// npm takes as much memory as a single package is large, if that is packed as well as ours here.
+// npm needs as much memory as a single package is large, if that compresses as well as this one.
 const service = await startService(file, { settings: { HEADLAND_BUILD_MEMORY: String(4 * 1024 ** 3) } })
 after(async () => {
   for (const end of ends) await end()
@@ -39,7 +39,7 @@ test('a font that cannot be fetched from Google is DOWNLOAD_FAILED, and says wha
       return <html lang="en" className={inter.className}><body>{children}</body></html>
     }`
   const { build, log } = await deployed({ ...files, 'app/layout.js': layout })
-  // Where this runs, Google may be in reach.
+  // This machine may be able to reach Google.
   if (build.state === 'SUCCEEDED') return
   assert.equal(build.failure?.reason, 'DOWNLOAD_FAILED', log)
   assert.match(build.failure?.message ?? '', /next\/font\/local/)

@@ -1,6 +1,6 @@
 /**
- * Apps made with Next.js behind the real edge: what they revalidate, by whatever means, leaves the edge's cache at once,
- * and their files know nothing of it. Takes minutes: `npm run test:frameworks`.
+ * Next.js apps behind the real edge: pages that they revalidate, by any means, are purged from the edge's cache at
+ * once, without changes to the apps. Takes minutes: `npm run test:frameworks`.
  */
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request } from 'node:http'
@@ -18,15 +18,15 @@ after(async () => {
 })
 const as = await service.login()
 
-type Answer = { status: number; text: string; headers: IncomingHttpHeaders }
+type SiteResponse = { status: number; text: string; headers: IncomingHttpHeaders }
 type Asked = { method?: string; headers?: Record<string, string>; body?: string }
 
-/** One example, seen through the edge. */
+/** One example, requested through the edge. */
 function siteOf({ environment, url }: Deployed) {
   const { host } = new URL(url)
   const { hostname, port } = new URL(service.edge)
 
-  function ask(path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<Answer> {
+  function ask(path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<SiteResponse> {
     return new Promise((resolve, reject) => {
       const options = { host: hostname, port, path, method, headers: { ...headers, host }, agent: false }
       const call = request(options, async (response) => {
@@ -38,8 +38,8 @@ function siteOf({ environment, url }: Deployed) {
     })
   }
 
-  /** Reads until the edge has it, which is the second time unless something was on its way. */
-  async function cached(path: string, headers?: Record<string, string>): Promise<Answer> {
+  /** Reads until the edge has stored it, which is the second time unless a revalidation was in progress. */
+  async function cached(path: string, headers?: Record<string, string>): Promise<SiteResponse> {
     for (let tries = 0; tries < 10; tries++) {
       const answer = await ask(path, headers ? { headers } : {})
       assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
@@ -58,7 +58,10 @@ function siteOf({ environment, url }: Deployed) {
     cached,
     post,
 
-    /** The page is in the edge; what it tells changes; it is still the old one; then that is done; the next reader has the new one. */
+    /**
+     * The page is stored in the edge; its content changes; readers still get the old page; after the action the next
+     * reader gets the new one.
+     */
     async goesWith(paths: readonly string[], write: (text: string) => Promise<unknown>, done: () => Promise<unknown>) {
       const text = nextText()
       for (const path of paths) await cached(path)
@@ -85,7 +88,7 @@ function siteOf({ environment, url }: Deployed) {
   }
 }
 
-const isHit = ({ headers }: Answer): boolean => /;\s*hit\b/.test(String(headers['cache-status']))
+const isHit = ({ headers }: SiteResponse): boolean => /;\s*hit\b/.test(String(headers['cache-status']))
 
 let texts = 0
 const nextText = (): string => `text-${++texts}-end`
@@ -97,7 +100,7 @@ describe('an app with the App Router and the Pages Router', () => {
   })
   const write = (text: string) => site.ask('/api/content', { method: 'PUT', body: text })
 
-  test('revalidateTag: the very next reader of every page with the tag has the new one', async () => {
+  test('revalidateTag: the very next reader of every page with the tag gets the new one', async () => {
     await site.goesWith(['/posts/one', '/posts/two'], write, () => site.post('/api/revalidate?tag=posts'))
   })
 
@@ -111,7 +114,7 @@ describe('an app with the App Router and the Pages Router', () => {
     await site.goesWith(pages, write, () => site.post('/api/revalidate?path=/&type=layout'))
   })
 
-  test('what the router of the browser fetches goes with the page', async () => {
+  test("data that the browser's router fetches is purged with the page", async () => {
     const headers = { rsc: '1' }
     const { headers: asked } = await site.ask('/posts/one?_rsc=x', { headers })
     const path = String(asked.location ?? '/posts/one?_rsc=x')
@@ -129,24 +132,24 @@ describe('an app with the App Router and the Pages Router', () => {
     await site.goesWith(pages, write, () => site.post('/api/revalidate-page?path=/legacy'))
   })
 
-  test('a page whose time has come is made anew for one reader, and the next one has it', async () => {
+  test('a page that has expired is rendered again for one reader, and the next one gets it', async () => {
     await site.ask('/clock')
     const text = nextText()
     await write(text)
-    // Longer than the page lives, so that this reader is the one for whom it is made anew.
+    // Longer than the lifetime of the page, so that this reader triggers the rendering.
     await wait(3000)
     await until(async () => (await site.ask('/clock')).text.includes(text))
   })
 
-  test('a page says how old it is, so that it does not live twice as long in the edge', async () => {
+  test('a page has its age, so that it is not stored twice as long in the edge', async () => {
     await site.ask('/posts/aged')
     await wait(2000)
-    // The edge does not have it by this address, and Next.js has.
+    // Under this URL the edge does not have it, but Next.js does.
     const { headers } = await site.ask('/posts/aged?again')
     assert.ok(Number(headers.age) >= 2, `age: ${headers.age}, ${headers['cache-status']}`)
   })
 
-  test('tags are for the edge alone', async () => {
+  test('only the edge sees tags', async () => {
     const { headers } = await site.ask('/posts/one')
     assert.equal(headers['x-next-cache-tags'], undefined)
   })
@@ -177,7 +180,7 @@ describe('an app with @wpengine/edge-cache and @wpengine/atlas-next', () => {
     await site.goesWith(['/posts/one'], write, () => site.post('/api/revalidate?path=/posts/one'))
   })
 
-  test('revalidateTag, and what its cache handler kept as JSON', async () => {
+  test('revalidateTag, with entries that its cache handler stored as JSON', async () => {
     const pages = ['/tagged/one', '/feed']
     await site.goesWith(pages, write, () => site.post('/revalidate-tag?tag=posts'))
     const headers = { rsc: '1' }
@@ -187,12 +190,12 @@ describe('an app with @wpengine/edge-cache and @wpengine/atlas-next', () => {
     assert.match(answer.text, /Tagged one says/)
   })
 
-  test('pages that were made while it ran are in the key-value store, and there for the next process', async () => {
+  test('pages that were rendered at run time are in the key-value store, for the next process', async () => {
     const text = nextText()
     await write(text)
     await site.post('/api/revalidate?path=/posts/kept')
     await site.setVariables({ ANYTHING: 'else' })
-    // What it has in memory is as at the beginning.
+    // The content in its memory is the initial one again.
     assert.match((await site.ask('/api/content')).text, /first/)
     assert.match((await site.ask('/posts/kept')).text, new RegExp(text))
   })

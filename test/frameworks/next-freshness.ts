@@ -1,7 +1,8 @@
 /**
- * No operation makes a page older. A Next.js app reads a CMS whose text is numbered; every answer of the site is held against
- * the newest number that its page has shown before, through changes of variables, activations, builds, purges, sleep and
- * restarts. Takes minutes: `npm run test:frameworks`. `NEXT_VERSION=15.5.9` in front of it tries another version.
+ * No operation makes a page older. A Next.js app reads a CMS whose text is numbered; every response of the site is
+ * compared with the newest number that its page has shown before, through changes of variables, activations, builds,
+ * purges, sleep and restarts. Takes minutes: `npm run test:frameworks`. `NEXT_VERSION=15.5.9` before the command tries
+ * another version.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -55,7 +56,7 @@ describe('a Next.js app whose content changes', { skip }, () => {
     return { 'package.json': JSON.stringify({ ...JSON.parse(String(await read('package.json'))), dependencies }) }
   }
 
-  test('a change of variables keeps what was revalidated, whether or not it was read since', async () => {
+  test('a change of variables keeps revalidations, whether or not the pages were read since', async () => {
     await site.allShow(STORED, cms.number())
     const number = cms.write()
     await site.post('/api/revalidate?tag=posts&tag=live&path=/forever')
@@ -65,7 +66,7 @@ describe('a Next.js app whose content changes', { skip }, () => {
     await site.allShow([...POSTS, '/legacy', '/forever', '/live'], number)
   })
 
-  test('a deployment of the same build goes on with pages that the CMS could not give it again', async () => {
+  test('a deployment of the same build keeps pages that the CMS could not provide again', async () => {
     for (const path of ALL) await site.shown(path)
     cms.isDown = true
     await site.setVariable('two')
@@ -92,7 +93,7 @@ describe('a Next.js app whose content changes', { skip }, () => {
     await site.allShow(['/posts/two', '/legacy'], old)
   })
 
-  test('what was read from the CMS before a purge is not kept after it', async () => {
+  test('data that was read from the CMS before a purge is not stored after it', async () => {
     cms.write()
     await site.purge()
     const answers = cms.holdAnswers()
@@ -116,7 +117,7 @@ describe('a Next.js app whose content changes', { skip }, () => {
     await site.allShow(STORED, first)
   })
 
-  test('with the CMS back, the old pages go without a purge too', async () => {
+  test('with the CMS back, the old pages are replaced without a purge too', async () => {
     cms.isDown = true
     await site.purge()
     for (const path of STORED) await site.shown(path)
@@ -125,7 +126,7 @@ describe('a Next.js app whose content changes', { skip }, () => {
     for (const path of STORED) await until(async () => (await site.shown(path)) === number)
   })
 
-  test('what is revalidated while a build runs is not older when the build is live', async () => {
+  test('a page that is revalidated while a build runs does not get older when the build goes live', async () => {
     await Promise.all(ALL.map(site.shown))
     const read = cms.readByBuild()
     const rebuilt = site.rebuild()
@@ -138,13 +139,13 @@ describe('a Next.js app whose content changes', { skip }, () => {
     await site.allShow([...POSTS, '/legacy', '/forever', '/timed'], number)
   })
 
-  test('an older deployment that is made live again shows what there is now', async () => {
+  test('an older deployment that is made live again shows current content', async () => {
     const number = cms.write()
     await site.activate(site.firstDeployment)
     await site.allShow(ALL, number)
   })
 
-  test('what was revalidated and not read stays so through a restart of the service and a sleep of the app', async () => {
+  test('a revalidation of an unread page survives a restart of the service and a sleep of the app', async () => {
     const first = cms.write()
     await site.post('/api/revalidate?tag=posts')
     assert.equal(await service.stop(), 0)

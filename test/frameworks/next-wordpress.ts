@@ -1,6 +1,6 @@
 /**
- * A Next.js server that reads a real WordPress, as the guides describe it: published posts, previews of drafts, and images,
- * where WordPress is on a network that visitors do not reach. Takes a minute: `npm run test:frameworks`.
+ * A Next.js server that reads a real WordPress, as the guides describe it: published posts, previews of drafts, and
+ * images, with WordPress on a network that visitors do not reach. Takes a minute: `npm run test:frameworks`.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -63,7 +63,7 @@ describe('a Next.js server that reads WordPress', { skip }, () => {
     return answer.statusCode
   }
 
-  /** The plugin has called, and Headland or the app has taken the call. */
+  /** Resolves when the plugin has called, and Headland or the app has accepted the call. */
   const called = () =>
     until(async () => {
       const { counts, worker } = await wordpress.state()
@@ -71,7 +71,7 @@ describe('a Next.js server that reads WordPress', { skip }, () => {
       return worker === '' && Object.keys(counts).length === 0 && last !== false && last.ok
     }, 'the plugin has called')
 
-  test('the example is planned and answers as it says', async () => {
+  test('the example is planned and answers as expected', async () => {
     const expected = await expectedOf(EXAMPLE)
     assert.deepEqual(site.build.plan, expected.plan)
     await answersAsExpected(service, site.url, expected)
@@ -98,7 +98,7 @@ describe('a Next.js server that reads WordPress', { skip }, () => {
   })
 
   test('the preview of a draft shows it to the editor, and to no other visitor', async () => {
-    const id = await wordpress.draft('Not yet for everybody')
+    const id = await wordpress.draft('Not published yet')
     const { status, headers } = await get(`/api/preview?secret=${PREVIEW_SECRET}&id=${id}`)
     assert.equal(status, 307)
     const cookie = [headers['set-cookie'] ?? []]
@@ -106,7 +106,7 @@ describe('a Next.js server that reads WordPress', { skip }, () => {
       .map((each) => each.split(';')[0])
       .join('; ')
     const path = String(headers.location)
-    assert.match((await get(path, { cookie })).text, /Not yet for everybody/)
+    assert.match((await get(path, { cookie })).text, /Not published yet/)
     assert.equal((await get(path)).status, 404)
     assert.equal((await get(`/api/preview?secret=wrong&id=${id}`)).status, 401)
   })

@@ -1,7 +1,7 @@
 /**
- * No operation makes a page of Nuxt or Astro older. Both keep what they cache in the memory of the process, so a new process
- * asks the CMS. Every answer is held against the newest text that its page has shown before. Takes a minute or two:
- * `npm run test:frameworks`.
+ * No operation makes a page of Nuxt or Astro older. Both cache in the memory of the process, so a new process reads the
+ * CMS. Every response is compared with the newest text that its page has shown before. Takes a minute or two: `npm run
+ * test:frameworks`.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -23,7 +23,7 @@ const skip = process.getuid?.() === 0 ? false : 'only root can give this machine
 
 const readText = '(await (await fetch(process.env.CMS_URL + "/text")).text())'
 
-/** Rules for routes, a handler that is cached, and one that is rendered for each request. */
+/** Route rules, a cached handler, and one that runs for each request. */
 const NUXT: Files = {
   'nuxt.config.ts': `export default defineNuxtConfig({
     compatibilityDate: '2026-09-01',
@@ -106,7 +106,7 @@ describe('an app that keeps pages in memory', { skip }, () => {
       const site = sites[name]
       assert.ok(site)
       site.movedTo(service)
-      // The edge goes on with what it has on the disk.
+      // The edge continues with its cache on disk.
       for (const path of cached) await site.shown(path)
       assert.equal(await site.shown('/live'), cms.number())
     }

@@ -28,7 +28,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
 
   const { start, quiet, lastCall } = pluginIn(wordpress)
 
-  test('every file of it is PHP', async () => {
+  test('every file of the plugin is valid PHP', async () => {
     const files = (await readdir(PLUGIN, { recursive: true })).filter((name) => name.endsWith('.php'))
     assert.ok(files.length > 5)
     for (const name of files) await promisify(execFile)('php', ['-l', join(PLUGIN, name)])
@@ -59,13 +59,13 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.deepEqual((await lastCall()).counts, { publish: 6 })
   })
 
-  test('changes that never end are told after the longest wait', async (t) => {
+  test('changes that never stop are sent after the longest wait', async (t) => {
     const { calls } = await start(t, { quiet: 300, longest: 1 })
     await wordpress.publish('a')
     await until(() => calls.length === 1, 'the call')
   })
 
-  test('a bulk edit of ten posts is one call that stands for ten changes', async (t) => {
+  test('a bulk edit of ten posts is one call for ten changes', async (t) => {
     await wordpress.setOptions({ url: '' })
     const ids: number[] = []
     for (let count = 0; count < 10; count++) ids.push(await wordpress.publish(`bulk ${count}`))
@@ -77,7 +77,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.deepEqual((await lastCall()).counts, { update: 10 })
   })
 
-  test('drafts, autosaves, revisions and what is not chosen are not even noted', async (t) => {
+  test('drafts, autosaves, revisions and post types that are not selected are not recorded', async (t) => {
     await start(t, { actions: ['publish', 'update', 'unpublish'], post_types: ['post'] })
     const published = await wordpress.rest('posts')
     const id = await wordpress.draft('draft')
@@ -93,7 +93,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.equal(await wordpress.lastCall(), false)
   })
 
-  test('trashing and deleting what was published, terms and menus are noted, each as what it is', async (t) => {
+  test('trashed and deleted published posts, terms and menus are recorded, each by its kind', async (t) => {
     await start(t, { quiet: 300 })
     const [trashed, deleted] = [await wordpress.publish('to be trashed'), await wordpress.publish('to be deleted')]
     await wordpress.trash(trashed)
@@ -107,13 +107,13 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     await wordpress.setOptions({ url: '' })
   })
 
-  test('no save is held up by a Headland that does not answer, and what is saved meanwhile leads to another call', async (t) => {
+  test('no save is delayed by a Headland that does not answer, and changes saved meanwhile lead to another call', async (t) => {
     const held: ServerResponse[] = []
     const { calls } = await start(t, { quiet: 0, handle: (response) => void held.push(response) })
     await wordpress.publish('first')
     await until(() => calls.length === 1, 'the call is open')
     await wordpress.publish('second')
-    // Both saves were answered, and the first call still waits for its answer.
+    // Both saves were answered, and the first call still waits for its response.
     assert.deepEqual([held.length, held[0]?.writableEnded, held[0]?.destroyed], [1, false, false])
     takes(held[0] as ServerResponse, 1)
     await until(() => held.length === 2, 'the call for the second')
@@ -122,7 +122,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.deepEqual([calls.length, (await lastCall()).counts], [2, { publish: 1 }])
   })
 
-  test('no save is held up where WordPress cannot call itself, and then WP-Cron makes the call', async (t) => {
+  test('no save is delayed if WordPress cannot call itself, and then WP-Cron makes the call', async (t) => {
     const { calls } = await start(t, { quiet: 0 })
     const open = await startSilentServer(t)
     await wordpress.addMustUse(
@@ -138,7 +138,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.equal(calls.length, 1)
   })
 
-  test('where PHP can answer before it ends, as PHP-FPM can, the request that saved makes the call itself', async (t) => {
+  test('if PHP can finish the response early, as PHP-FPM can, the saving request makes the call itself', async (t) => {
     const { calls } = await start(t, { quiet: 0 })
     const open = await startSilentServer(t)
     await wordpress.addMustUse(
@@ -153,7 +153,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.equal(open.sockets.length, 1)
   })
 
-  test('what a dead worker left is sent by WP-Cron, and not while it may be alive', async (t) => {
+  test('WP-Cron sends what a dead worker left, and not while the worker may be alive', async (t) => {
     const { calls } = await start(t, { quiet: 0 })
     const leave = (until: string) =>
       wordpress.inWordPress(`require 'wp-load.php'; headland_change_state(function ($state) {
@@ -168,7 +168,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.deepEqual([calls.length, (await lastCall()).counts], [1, { update: 2 }])
   })
 
-  test('a request that dies in the middle of its changes is not forgotten', async (t) => {
+  test('changes of a request that dies half-way are not lost', async (t) => {
     const { calls } = await start(t, { quiet: 0 })
     const dies = `require 'wp-load.php';
       wp_insert_post(['post_title' => 'before the end', 'post_status' => 'publish']); posix_kill(getmypid(), SIGKILL);`
@@ -189,7 +189,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.deepEqual((await lastCall()).counts, { update: 3 })
   })
 
-  test('a call that took so long that another worker took over changes nothing of what came since', async (t) => {
+  test('a call that took so long that another worker took over does not affect later changes', async (t) => {
     const { calls } = await start(t, { quiet: 0 })
     const late = `require 'wp-load.php'; $worker = headland_take_lease();
       $one = fn($state) => headland_with_changes($state, ['update' => 1], microtime(true));
@@ -203,7 +203,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     await wordpress.setOptions({ url: '' })
   })
 
-  test('processes that note changes at the same time lose none', async (t) => {
+  test('concurrent processes that record changes lose none', async (t) => {
     await start(t, { quiet: 300 })
     const note = `require 'wp-load.php';
       for ($count = 0; $count < 100; $count++) headland_change_state(fn($state) => headland_with_changes($state, ['update' => 1], microtime(true)));`
@@ -215,7 +215,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
   const fast = (t: TestContext) =>
     wordpress.addMustUse(t, 'fast', `add_filter('headland_retry_waits', fn() => [0, 0, 0]);`)
 
-  test('a call that failed is tried again, when the other side says', async (t) => {
+  test('a failed call is tried again, and Retry-After is respected', async (t) => {
     await fast(t)
     const answers: Handle[] = [
       (response) => response.writeHead(503).end(),
@@ -232,7 +232,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.deepEqual([calls.length, (await lastCall()).ok], [4, true])
   })
 
-  test('after three more tries it is given up and shown, and the next change takes it up again', async (t) => {
+  test('after three retries the call is given up and shown, and the next change tries it again', async (t) => {
     await fast(t)
     let isDown = true
     const handle: Handle = (response, count) => (isDown ? response.writeHead(502).end() : takes(response, count))
@@ -276,7 +276,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     })
   }
 
-  test('the settings page keeps the URL as it was entered, bounds the numbers, and refuses what is no URL', async (t) => {
+  test('the settings page keeps the URL as entered, limits the numbers, and refuses an invalid URL', async (t) => {
     const { url } = await start(t)
     const given = {
       'headland_settings[url]': ` ${url} `,
@@ -295,7 +295,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.deepEqual(await wordpress.read(autoload), ['no'])
   })
 
-  test('a private address is refused with the line to add, and the line opens that host and port alone', async (t) => {
+  test('a private address is refused with the line to add, and the line allows only that host and port', async (t) => {
     const { calls, url, port } = await start(t)
     await wordpress.setConstants({})
     await wordpress.publish('refused')
@@ -322,7 +322,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     await until(() => calls.length === 1, 'the call')
   })
 
-  test('whatever URL the administrator of a site types, only places that the operator wrote down are opened', async (t) => {
+  test('whatever URL the administrator of a site types, only private addresses that the operator listed are called', async (t) => {
     const { url, port } = await start(t)
     const typed = [
       `http://127.0.0.1:${port + 1}/`,
@@ -357,7 +357,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.match(page, /HEADLAND_ALLOW_PRIVATE_ADDRESS opens nothing as it stands.*192\.168\.1\.20:3000/)
   })
 
-  test('a name that leads elsewhere a moment later is called at the address that was looked at', async (t) => {
+  test('a name that resolves differently a moment later is called at the address that was checked', async (t) => {
     const { calls, port } = await start(t)
     // The name has no address at all when the call is made.
     const code = (transport: string) =>
@@ -373,7 +373,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.equal(await wordpress.read(after), 'tcp://rebound.invalid:80', 'only around the call')
   })
 
-  test('the dashboard shows the last call and what waits, and the button calls at once', async (t) => {
+  test('the dashboard shows the last call and pending changes, and the button calls at once', async (t) => {
     const { calls } = await start(t, { quiet: 300 })
     assert.match(await wordpress.admin('index.php'), /Last call:<\/strong> <span[^>]*>none yet/)
     await wordpress.publish('waits')
@@ -394,7 +394,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.equal(calls.length, 1)
   })
 
-  test('whoever has no nonce, no right or no key starts nothing', async (t) => {
+  test('a caller without a nonce, a capability or a key starts nothing', async (t) => {
     const { calls } = await start(t, { quiet: 300 })
     await wordpress.publish('waits')
     await assert.rejects(wordpress.admin('admin-post.php', { action: 'headland_rebuild' }), /403/)
@@ -410,8 +410,8 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     const old = String(Number(time) - 3600)
     const key = await wordpress.read(`wp_hash('headland_work${old}', 'nonce')`)
     assert.equal((await ajax({ time: old, key })).status, 403, 'a key of an hour ago')
-    const anybody = await fetch(`${wordpress.url}/wp-admin/admin-post.php?action=headland_rebuild`)
-    assert.equal(anybody.status, 400)
+    const stranger = await fetch(`${wordpress.url}/wp-admin/admin-post.php?action=headland_rebuild`)
+    assert.equal(stranger.status, 400)
     const asSubscriber = `define('WP_ADMIN', true); require 'wp-load.php';
       wp_set_current_user(wp_insert_user(['user_login' => uniqid(), 'user_pass' => 'x', 'role' => 'subscriber']));
       $_REQUEST['_wpnonce'] = wp_create_nonce('headland_rebuild'); do_action('admin_post_headland_rebuild');`
@@ -420,7 +420,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     await wordpress.setOptions({ url: '' })
   })
 
-  test('the command calls at once and says what came of it', async (t) => {
+  test('the command calls at once and prints the result', async (t) => {
     let isDown = false
     const handle: Handle = (response, count) => (isDown ? response.writeHead(404).end() : takes(response, count))
     const { calls } = await start(t, { handle })
@@ -437,7 +437,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.equal(calls.length, 2)
   })
 
-  test('the token is in no page but the one field of the settings, and not in the log of PHP', async (t) => {
+  test('the token is only in the one field of the settings page, and not in the log of PHP', async (t) => {
     const { url } = await start(t, { handle: (response) => response.destroy() })
     await fast(t)
     await wordpress.publish('fails')
@@ -449,10 +449,10 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.equal(page.split('Secret-of').length, 2)
     assert.match(page, new RegExp(`<input type="password"[^>]*value="${url.replaceAll(/[?.]/g, '\\$&')}"`))
     assert.doesNotMatch(await wordpress.log(), /Secret-of/)
-    assert.doesNotMatch(await wordpress.log(), /plugins\/headland/, 'and PHP has nothing to say about the plugin')
+    assert.doesNotMatch(await wordpress.log(), /plugins\/headland/, 'and PHP logs nothing about the plugin')
   })
 
-  test('when it is removed, nothing of it is left', async (t) => {
+  test('an uninstall leaves nothing behind', async (t) => {
     await start(t)
     await wordpress.publish('leaves an event')
     await quiet()

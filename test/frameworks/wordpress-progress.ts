@@ -69,13 +69,13 @@ describe('what the plugin shows of a build', { skip }, async () => {
     assert.doesNotMatch(JSON.stringify(read?.headers), /Secret/)
     const asked = calls.length
     await wordpress.progress()
-    assert.equal(calls.length, asked, 'what is over is not asked for again')
+    assert.equal(calls.length, asked, 'a finished build is not polled again')
     const page = await wordpress.admin('index.php')
     assert.match(page, /role="status"[^>]*>live<.*href="https:\/\/site\.test">Open the site/)
     assert.doesNotMatch(page, /op-1/)
   })
 
-  test('a failure is shown in words, and what Headland answers is text and addresses of pages', async (t) => {
+  test('a failure is shown with its message, and only text and URLs of pages are taken from the response', async (t) => {
     const script = '<img src=x onerror="window.hacked = true">Nothing was built.'
     const body = {
       state: 'FAILED',
@@ -96,7 +96,7 @@ describe('what the plugin shows of a build', { skip }, async () => {
     assert.doesNotMatch(await wordpress.admin('index.php'), /onerror|javascript:alert|data:text/)
   })
 
-  test('an older Headland, which does not have this address, is asked once', async (t) => {
+  test('an older Headland without this endpoint is called once', async (t) => {
     const { calls } = await start(t, { handle: answering(() => ({ status: 405 })) })
     await wordpress.publish('taken')
     await until(() => calls.length === 1, 'the call')
@@ -108,7 +108,7 @@ describe('what the plugin shows of a build', { skip }, async () => {
     assert.equal(calls.length, 2)
   })
 
-  test('a Headland that is away for a moment is asked again, and what was known stays', async (t) => {
+  test('a Headland that is down for a moment is called again, and the last known state stays', async (t) => {
     const answers = [{ body: { state: 'BUILDING', ...PAGES } }, { status: 503 }, { body: { state: 'LIVE', ...PAGES } }]
     const { calls } = await start(t, { handle: answering(() => answers.shift() ?? {}) })
     await wordpress.publish('away')
@@ -130,19 +130,19 @@ describe('what the plugin shows of a build', { skip }, async () => {
     await until(() => calls.length === 1, 'the call')
     await quiet()
     const ajax = `${wordpress.url}/wp-admin/admin-ajax.php`
-    const anybody = await fetch(ajax, { method: 'POST', body: new URLSearchParams({ action: 'headland_progress' }) })
-    assert.equal(anybody.status, 400)
+    const stranger = await fetch(ajax, { method: 'POST', body: new URLSearchParams({ action: 'headland_progress' }) })
+    assert.equal(stranger.status, 400)
     await assert.rejects(wordpress.admin('admin-ajax.php', { action: 'headland_progress', _ajax_nonce: 'x' }), /403/)
     const asSubscriber = `define('WP_ADMIN', true); define('DOING_AJAX', true); require 'wp-load.php';
       wp_set_current_user(wp_insert_user(['user_login' => uniqid(), 'user_pass' => 'x', 'role' => 'subscriber']));
       $_REQUEST['_ajax_nonce'] = wp_create_nonce('headland_progress'); do_action('wp_ajax_headland_progress');`
     assert.match(await wordpress.inWordPress(asSubscriber), /"success":false/)
-    assert.equal(calls.length, 1, 'Headland was not asked')
+    assert.equal(calls.length, 1, 'Headland was not called')
     assert.doesNotMatch(JSON.stringify(await wordpress.progress()), /Secret/)
     assert.doesNotMatch(await wordpress.admin('index.php'), /Secret/)
   })
 
-  test('a browser shows how the build goes on without a new page, and keeps nothing secret', async (t) => {
+  test('a browser shows the progress of the build without a reload, and stores no secret', async (t) => {
     let body: Record<string, unknown> = { state: 'BUILDING', ...PAGES }
     const { calls } = await start(t, { handle: answering(() => ({ body })) })
     await wordpress.publish('watched')
@@ -160,9 +160,9 @@ describe('what the plugin shows of a build', { skip }, async () => {
   })
 
   /**
-   * The dashboard in a real browser, as the administrator, once it shows these words. Chromium drops requests whenever a
-   * network interface comes or goes, and builds of other tests make interfaces: where a script is lost so, the page is opened
-   * once more.
+   * The dashboard in a real browser, as the administrator, once it shows these words. Chromium drops requests whenever
+   * a network interface is added or removed, and builds of other tests add interfaces: if a script is lost that way,
+   * the page is opened once more.
    */
   async function openDashboard(scope: TestContext, shown: string): Promise<Page> {
     const browser = await chromium.launch({
@@ -187,7 +187,7 @@ describe('what the plugin shows of a build', { skip }, async () => {
     return assert.fail(`the dashboard does not show ${shown}: ${await page.locator('#headland').textContent()}`)
   }
 
-  /** For people to look at, where PICTURES names a folder. */
+  /** A screenshot for review, if PICTURES names a folder. */
   async function keepPicture(page: Page, name: string) {
     const folder = process.env.PICTURES
     if (folder) await page.locator('#headland').screenshot({ path: join(folder, `widget-${name}.png`) })

@@ -69,7 +69,7 @@ describe('a static Next.js site that reads WordPress', { skip }, () => {
     return { plain: listOf('plain'), kept: listOf('force-cache') }
   }
 
-  /** Nothing waits in the plugin, and no build is on its way: all that was changed is on the site. */
+  /** Resolves when the plugin has no pending changes and no build runs: the site has all changes. */
   async function settled(): Promise<resources.Build[]> {
     await until(async () => {
       const { counts, worker } = await wordpress.state()
@@ -81,14 +81,14 @@ describe('a static Next.js site that reads WordPress', { skip }, () => {
     }, 'the builds are over')
   }
 
-  test('the example is planned and answers as it says', async () => {
+  test('the example is planned and answers as expected', async () => {
     const expected = await expectedOf(EXAMPLE)
     assert.deepEqual(site.build.plan, expected.plan)
     await answersAsExpected(service, site.url, expected)
   })
 
-  test('publishing a post rebuilds it, and the post is on the page, also where the app asks for a kept answer', async () => {
-    // The same app with a build that carries the data cache over: what a plain "keep .next/cache" does.
+  test('publishing a post rebuilds the site, and the post is on the page, also if the app allows cached responses', async () => {
+    // The same app with a build that keeps the data cache, as a plain "keep .next/cache" does.
     const hoarder = await deployed(await hoarding())
     const before = await buildsOf(site.name)
 
@@ -103,7 +103,7 @@ describe('a static Next.js site that reads WordPress', { skip }, () => {
     assert.equal(build?.state, 'SUCCEEDED')
     const kept = Object.fromEntries(build.caches.map(({ cache, state }) => [cache, state]))
     assert.equal(kept.packages, 'HIT', 'nothing was installed')
-    assert.equal(kept.compile, 'HIT', 'what the compiler left was used')
+    assert.equal(kept.compile, 'HIT', "the compiler's cache was used")
 
     const asked = await service.call(`/v1/${hoarder.name}:rebuild`, { method: 'POST', as, body: {} })
     assert.equal((await untilDone(service, as, asked.json.name)).error, undefined)
@@ -112,7 +112,7 @@ describe('a static Next.js site that reads WordPress', { skip }, () => {
     assert.ok(!stale.kept.includes('Fresh from the press'), 'a rebuild with the data cache would show the old posts')
   })
 
-  test('the dashboard of WordPress says that it is live, and Headland knows who called', async () => {
+  test('the dashboard of WordPress says that the build is live, and Headland shows the caller', async () => {
     const called = await wordpress.lastCall()
     assert.ok(called !== false && called.ok, JSON.stringify(called))
     const { json } = await service.call(`/v1/${called.operation}`, { as })
@@ -133,18 +133,18 @@ describe('a static Next.js site that reads WordPress', { skip }, () => {
     assert.ok(count >= 1 && count <= 2, `${count} builds`)
   })
 
-  test('and so it does with a plugin that calls for each post, and waits', async (t) => {
+  test('a plugin that calls for each post, and waits, costs at most two builds, too', async (t) => {
     const { ids, before } = await tenPosts()
     await wordpress.setOptions({ url: '' })
     await wordpress.addMustUse(t, 'call-for-each', callForEach(webhook))
     await wordpress.bulkEdit(ids)
     const called = (await wordpress.log()).match(/called for each: 200/g) ?? []
-    assert.equal(called.length, 10, 'ten calls were taken')
+    assert.equal(called.length, 10, 'ten calls were accepted')
     const count = (await settled()).length - before.length
     assert.ok(count >= 1 && count <= 2, `${count} builds`)
   })
 
-  /** On the site already, so that only what follows is counted. */
+  /** Published before, so that only later changes are counted. */
   async function tenPosts() {
     const ids: number[] = []
     await wordpress.setOptions({ url: '' })
@@ -163,7 +163,7 @@ const callForEach = (url: string): string => `
     error_log('called for each: ' . wp_remote_retrieve_response_code(wp_safe_remote_post(${phpText(url)})));
   }, 10, 2);`
 
-/** The example, with a build that hides what it fetched in a folder that is kept, and takes it out again. */
+/** The example, with a build that copies its fetched data to a cached folder, and restores it in the next build. */
 async function hoarding(): Promise<Files> {
   const files = await filesIn(join(EXAMPLES, EXAMPLE))
   const about = JSON.parse(String(files['package.json']))

@@ -1,4 +1,4 @@
-/** An adapter for Node in the place of one for another host, in a real sandbox, with packages that are made up here. */
+/** An adapter for Node replaces one for another host, in a real sandbox, with made-up packages. */
 import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -15,7 +15,7 @@ import { Problem } from '../../src/contract/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { lowerModules } from '../support/parts.ts'
+import { openCoreModules } from '../support/modules/core.ts'
 
 const engine = await testSandbox()
 const user = process.getuid?.() === 0 ? { uid: 210_009, gid: 210_009 } : undefined
@@ -38,13 +38,16 @@ const KIT: Files = {
   [`${VERCEL}/index.js`]: `export default () => 'made for Vercel'`,
   [`${VERCEL}/index.d.ts`]: 'export default function adapter(): string',
 }
-/** What would be fetched: it needs a package that the app has in another version, and one that the app alone has. */
+/**
+ * The package that would be fetched: it needs a package that the app has in another version, and one that only the app
+ * has.
+ */
 const FETCHED: Files = {
   'node_modules/.package-lock.json': '{}',
   'node_modules/@sveltejs/adapter-node/package.json': manifest('@sveltejs/adapter-node', '5.5.7'),
   'node_modules/@sveltejs/adapter-node/index.js': `import { needed } from 'needed'
     import { framework } from '@sveltejs/kit'
-    export default (options) => \`made for Node with \${needed} and \${framework}, told \${options}\``,
+    export default (options) => \`made for Node with \${needed} and \${framework}, options \${options}\``,
   'node_modules/needed/package.json': manifest('needed', '2.0.0'),
   'node_modules/needed/index.js': `export const needed = 'its own'`,
 }
@@ -74,10 +77,10 @@ type Given = {
   rootDirectory?: string
 }
 
-/** Packages stand in the source, as if they had been installed. */
+/** Packages are part of the source, as if they had been installed. */
 async function built(t: TestContext, { files, adapter, build, variables = {}, rootDirectory = '' }: Given) {
   const top = await temporaryFolder(t)
-  const { sql, clock, newId } = await lowerModules(t)
+  const { sql, clock, newId } = await openCoreModules(t)
   const place = createWorkspace({ folder: join(top, 'work'), user, isLayered: engine.overlayMissing === undefined })
   await place.empty()
   await place.makeFolder('source')
@@ -171,7 +174,7 @@ test('a configuration that names the adapter of another host gets the one for No
   const files = { ...KIT, ...CONFIG }
   const { made, log, asked, source, changes } = await built(t, { files, adapter: SVELTEKIT, build: 'node config.mjs' })
   assert.ok(!(made instanceof Problem), log)
-  assert.match(log, /made for Node with its own and the framework of the app, told undefined/)
+  assert.match(log, /made for Node with its own and the framework of the app, options undefined/)
   assert.match(log, /the app has another/)
   assert.match(
     log,
@@ -179,7 +182,7 @@ test('a configuration that names the adapter of another host gets the one for No
   )
   assert.deepEqual(asked, [{ package: '@sveltejs/adapter-node', peer: '@sveltejs/kit', peerVersion: '2.70.3' }])
   for (const [name, content] of Object.entries(files)) assert.equal(await readFile(join(source, name), 'utf8'), content)
-  // What only the build needed is not kept with the app, and the types of the other adapter are as they were.
+  // Files that only the build needed are not kept with the app, and the types of the other adapter are unchanged.
   await isMissing(join(changes, 'node_modules/@sveltejs/adapter-node/index.js'))
   await isMissing(join(changes, VERCEL, 'index.d.ts'))
 })
@@ -209,7 +212,7 @@ test("an app's own adapter for Node is used, and nothing is fetched", async (t) 
   await readFile(join(source, 'node_modules/@sveltejs/adapter-node/index.js'))
 })
 
-test('a plugin of Nitro does as before, with the preset for Node', async (t) => {
+test('a plugin of Nitro works as before, with the preset for Node', async (t) => {
   const files: Files = {
     'node_modules/nitro/package.json': manifest('nitro', '3.0.0', { exports: { './vite': './dist/vite.mjs' } }),
     'node_modules/nitro/dist/vite.mjs': `import { word } from './word.mjs'
@@ -225,7 +228,7 @@ test('a plugin of Nitro does as before, with the preset for Node', async (t) => 
     files,
     adapter: { replaces: 'vercel', by: 'node-server', environment, module, files: null },
     build: 'node config.mjs',
-    // As it was set at the other host.
+    // As it was configured for the other host.
     variables: { NITRO_PRESET: 'vercel' },
   })
   assert.match(log, /{"word":"found","preset":"node-server","minify":true} as before node-server/)
@@ -236,7 +239,7 @@ for (const [left, kind] of [
   ['mkdir -p dist/server && touch dist/server/entry.mjs dist/index.html', 'server'],
   ['mkdir -p dist && touch dist/index.html', 'static'],
 ] as const) {
-  test(`a build that may need no server is served as what it leaves: ${kind}`, async (t) => {
+  test(`a build that may need no server is served according to its output: ${kind}`, async (t) => {
     const adapter = { ...SVELTEKIT, files: { server: 'dist/server/entry.mjs', output: DIST } }
     const { made, log } = await built(t, { files: { ...KIT, ...CONFIG }, adapter, build: left })
     assert.ok(!(made instanceof Problem), log)

@@ -1,4 +1,7 @@
-/** What an app has written goes on with a deployment of the same build: by a real sandbox, as the app's own user. */
+/**
+ * Files that an app has written are copied to the next deployment of the same build: in a real sandbox, as the app's
+ * own user.
+ */
 import assert from 'node:assert/strict'
 import {
   chmod,
@@ -22,7 +25,7 @@ import { carryOn } from '../../src/runtime/carry.ts'
 import type { InstanceSpec } from '../../src/runtime/instance.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
 
-const skip = process.getuid?.() === 0 ? false : 'owners of files take root'
+const skip = process.getuid?.() === 0 ? false : 'changing the owners of files needs root'
 const USER = { uid: 210_042, gid: 210_042 }
 const engine = await testSandbox()
 const signal = new AbortController().signal
@@ -30,7 +33,7 @@ const signal = new AbortController().signal
 async function open(t: TestContext, more: Partial<InstanceSpec> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'headland-carry-'))
   t.after(() => removeTree(folder))
-  // As strict as a data folder: the app's user does not get through it.
+  // As strict as a data folder: the app's user cannot traverse it.
   await chmod(folder, 0o700)
   const [from, runFolder] = [join(folder, 'old'), join(folder, 'new')]
   const spec = { writable: ['.next/cache', '.next/server/app'], user: USER, limits: LIMITS, runFolder, ...more }
@@ -76,15 +79,15 @@ test('links that an app puts into its cache are carried on as links, and nothing
   assert.ok((await lstat(own('.next/cache/file'))).isSymbolicLink())
 })
 
-test('a file that the user of the app may not read is not carried on, and that is known', { skip }, async (t) => {
+test('a file that the user of the app may not read is not carried on, and that is reported', { skip }, async (t) => {
   const { from, write, carry, own } = await open(t)
   await write('.next/cache/page', 'text')
   await writeFile(join(from, 'own/.next/cache/root'), 'of root', { mode: 0o600 })
   assert.equal(await carry(), false)
-  assert.deepEqual(await readdir(own('.next')), [], 'half of it is as good as nothing')
+  assert.deepEqual(await readdir(own('.next')), [], 'a partial copy is removed')
 })
 
-test('what changes while it is copied is copied again, and an app that never rests is given up', {
+test('files that change during the copy are copied again, and an app that never stops writing is given up', {
   skip,
 }, async (t) => {
   const { from, write, carry, own } = await open(t)

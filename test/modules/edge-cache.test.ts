@@ -1,4 +1,4 @@
-/** The cache of an edge that is a process of its own: what outlives that process, and what must not. */
+/** The cache of an edge in a process of its own: what survives that process, and what must not. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { createLog, systemClock } from '../../src/base/index.ts'
 import type { Target } from '../../src/edge/routes.ts'
 import { startEdge } from '../../src/edge/watch.ts'
-import { type Answer, ask, HOST, serverTarget, startUpstream } from '../support/edge/edge.ts'
+import { ask, type EdgeResponse, HOST, serverTarget, startUpstream } from '../support/edge/edge.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/until.ts'
 
@@ -41,10 +41,10 @@ async function start(t: TestContext, diskBytes = 256 * MIB) {
   return {
     app,
     asked: () => count,
-    get: (path: string, host = HOST): Promise<Answer> => ask(edge.address.port, { path, host }),
+    get: (path: string, host = HOST): Promise<EdgeResponse> => ask(edge.address.port, { path, host }),
     edge: () => edge,
     publish: (target?: Target) => edge.publish({ hosts: at(target) }),
-    /** What is put is on its way to the disk for a moment. */
+    /** Waits until stored objects are on the disk. */
     settle: (paths: string[]) =>
       until(() => {
         const names = readdirSync(cache.folder).filter((name) => name.endsWith('.segment'))
@@ -66,7 +66,7 @@ async function start(t: TestContext, diskBytes = 256 * MIB) {
   }
 }
 
-const statusOf = ({ headers }: Answer): string => String(headers['cache-status'])
+const statusOf = ({ headers }: EdgeResponse): string => String(headers['cache-status'])
 
 test('after an edge was killed its objects are there again, and those that were purged are not', async (t) => {
   const { get, settle, kill, edge, asked } = await start(t)
@@ -86,7 +86,7 @@ test('after an edge was killed its objects are there again, and those that were 
   for (const path of ['/a', '/d']) assert.doesNotMatch(statusOf(await get(path)), /hit/, path)
   assert.equal(asked(), before + 2)
 
-  // A purge of after the restart takes away what is from before it.
+  // A purge after the restart also removes objects from before it.
   await edge().purge({ environment: 'e1', paths: ['/b'] })
   assert.doesNotMatch(statusOf(await get('/b')), /hit/)
   await edge().purge({ environment: 'e1', tags: [String(2 * MIB)] })
@@ -97,9 +97,9 @@ test('after an edge was killed its objects are there again, and those that were 
   assert.match(statusOf(await get('/a', OTHER)), /hit/)
 })
 
-test('purges of an edge that has nothing yet count for what comes after a restart', async (t) => {
+test('purges of an edge with an empty cache still apply after a restart', async (t) => {
   const { get, settle, kill, edge } = await start(t)
-  // Of these nothing is written down, for there is nothing that they could concern.
+  // These purges are not written to disk, since no stored object could match them.
   for (let n = 0; n < 5; n++) await edge().purge({ environment: 'e1', paths: ['/a'] })
   await get('/a')
   await get('/b')
@@ -126,7 +126,7 @@ test('an edge that is started with another deployment live does not serve the ob
   for (const path of ['/a', '/b']) assert.doesNotMatch(statusOf(await get(path)), /hit/, 'nor when the old one is back')
 })
 
-test('an edge that was stopped in order has everything when it is started again, with the same deployment', async (t) => {
+test('an edge that was stopped gracefully has all its objects when it is started again with the same deployment', async (t) => {
   const { app, get, restart, publish, asked } = await start(t)
   for (let n = 0; n < 50; n++) await get(`/${n}`)
   const before = asked()
@@ -136,7 +136,7 @@ test('an edge that was stopped in order has everything when it is started again,
   assert.equal(asked(), before)
 })
 
-test('a purge that is asked for while the edge is down is done by the next one', async (t) => {
+test('a purge that is requested while the edge is down is done by the next one', async (t) => {
   const { get, settle, edge } = await start(t)
   await get('/a')
   await settle(['/a'])
@@ -147,7 +147,7 @@ test('a purge that is asked for while the edge is down is done by the next one',
   assert.doesNotMatch(statusOf(await get('/a')), /hit/)
 })
 
-test('without a disk an edge begins with nothing', async (t) => {
+test('without a disk an edge starts with an empty cache', async (t) => {
   const { get, kill } = await start(t, 0)
   await get('/a')
   assert.match(statusOf(await get('/a')), /hit/)

@@ -8,30 +8,30 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Place } from '../../src/edge/cache/disk/index.ts'
 import { currentBoot } from '../../src/edge/cache/disk/marker.ts'
+import { openTestDisk } from '../support/edge/cache-disk.ts'
+import { bodyOf, random } from '../support/edge/cache-disk-model.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { rounds } from '../support/long.ts'
-import { openTestDisk } from '../support/machine/disk.ts'
-import { bodyOf, random } from '../support/machine/disk-model.ts'
 import { noSmallDisk, smallDisk } from '../support/machine/small-disk.ts'
 import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 const ROUNDS = rounds({ short: 40, long: 200 })
-/** So many processes die on the same folder, one after the other. */
+/** How many processes are killed on the same folder, one after the other. */
 const LIVES = 10
-const WRITER = fileURLToPath(new URL('../support/machine/disk-writer.ts', import.meta.url))
+const WRITER = fileURLToPath(new URL('../support/edge/cache-disk-writer.ts', import.meta.url))
 
-/** `compiled` is where the processes keep their compiled code: to compile it anew takes most of their time. */
+/** `compiled` is the folder of the processes' compile cache: without it, compiling takes most of their time. */
 type Bounds = { maxBytes: number; segmentBytes: number; compiled: string }
 
-test('whenever a process is killed, the next one finds what it did in its order, and nothing that was purged', async (t) => {
+test('whenever a process is killed, the next one finds its operations in order, and nothing that was purged', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31)
   t.diagnostic(`seed ${seed}`)
   const next = random(seed)
   const compiled = await temporaryFolder(t)
   const seen = { puts: 0, notes: 0, purged: 0, torn: 0, dropped: 0 }
   for (let round = 0; round < ROUNDS; round += LIVES) {
-    // Half of them never drop anything, so that everything before the last note must be there.
+    // Half of them never drop a segment, so that everything before the last note must be there.
     const isSmall = (round / LIVES) % 2 === 1
     const bounds = { maxBytes: isSmall ? 3 * MIB : 512 * MIB, segmentBytes: isSmall ? 400_000 : 1_000_000 }
     await livesOn(t, await temporaryFolder(t), { ...bounds, compiled }, next, seen)
@@ -44,9 +44,9 @@ test('whenever a process is killed, the next one finds what it did in its order,
 type Seen = { puts: number; notes: number; purged: number; torn: number; dropped: number }
 
 async function livesOn(t: TestContext, folder: string, bounds: Bounds, next: () => number, seen: Seen) {
-  /** Everything that was found at the end of each life; what a later one finds is an end of it. */
+  /** Everything that was found after each process; what a later process finds must be a suffix of it. */
   let past: string[] = []
-  /** Purges that were acknowledged: the key and the first key that they do not concern. */
+  /** Acknowledged purges: the key, and the first key that was put after the purge. */
   const purges: { purged: string; before: number }[] = []
   let key = 0
   for (let life = 0; life < LIVES; life++) {
@@ -68,28 +68,28 @@ async function livesOn(t: TestContext, folder: string, bounds: Bounds, next: () 
 
     const disk = await openTestDisk(t, { folder, ...bounds, bootId: currentBoot() })
     assert.deepEqual(disk.reports, [])
-    const told = disk.told.map((line) => (line.startsWith('note') ? line : `put ${line.slice(4)}`))
-    // A large object stands where it was finished; between its beginning and that nothing else is asked for.
+    const replayed = disk.replayed.map((line) => (line.startsWith('note') ? line : `put ${line.slice(4)}`))
+    // A large object is at the position where it was finished; no other operation runs between its start and its end.
     const notKept = new Set(done.filter((line) => line.endsWith('not kept')).map((line) => line.split(' ')[2]))
     const appended = asked.filter((line) => line.startsWith('note') || !notKept.has(line.split(' ')[1]))
     const expected = [...past, ...appended.map((line) => line.replace('large', 'put'))]
-    const start = told[0] === undefined ? expected.length : expected.indexOf(told[0])
-    assert.ok(start >= 0, `${told[0]} was never asked for`)
-    assert.deepEqual(told, expected.slice(start, start + told.length))
-    // A note that could concern nothing was not written.
-    const missing = told.length === 0 ? [] : expected.slice(0, start).filter((line) => line.startsWith('put'))
+    const start = replayed[0] === undefined ? expected.length : expected.indexOf(replayed[0])
+    assert.ok(start >= 0, `${replayed[0]} was never requested`)
+    assert.deepEqual(replayed, expected.slice(start, start + replayed.length))
+    // A note that could not match any object was not written.
+    const missing = replayed.length === 0 ? [] : expected.slice(0, start).filter((line) => line.startsWith('put'))
     if (bounds.maxBytes > 100 * MIB) assert.deepEqual(missing, [])
     seen.dropped += missing.length
     if (lastNote) {
-      // Whether it is in a segment that was dropped or not: from its time on, nothing is missing at the end.
+      // Whether or not it is in a dropped segment: nothing after it is missing.
       const at = expected.indexOf(lastNote.split(' ').slice(1, -1).join(' '))
       assert.ok(at >= 0)
-      assert.ok(start + told.length > at, 'the last note that was acknowledged was found')
+      assert.ok(start + replayed.length > at, 'the last note that was acknowledged was found')
     }
-    if (start + told.length < expected.length) seen.torn++
+    if (start + replayed.length < expected.length) seen.torn++
 
     const shown = new Map(disk.places)
-    for (const line of told) {
+    for (const line of replayed) {
       if (line.startsWith('put ')) continue
       seen.notes++
       const [, purged = '', before = ''] = line.split(' ')
@@ -105,17 +105,17 @@ async function livesOn(t: TestContext, folder: string, bounds: Bounds, next: () 
     seen.puts += disk.places.size
     for (const [meta, place] of disk.places) {
       const isThere = disk.isThere(place)
-      // What is over the bound was dropped when it was opened.
+      // Segments above the bound were dropped on open.
       assert.ok(isThere || bounds.maxBytes < 100 * MIB)
       const body = await disk.read(place)
       assert.ok(isThere ? body?.equals(bodyOf(Number(meta))) : body === undefined, `${meta} is as it was put`)
     }
     await disk.close()
-    past = told
+    past = replayed
   }
 }
 
-/** One process from its start to its death; what it said. */
+/** Runs one process until it is killed; resolves to the lines that it printed. */
 async function live(folder: string, { maxBytes, segmentBytes, compiled }: Bounds, next: () => number, key: number) {
   const killsItself = next() < 0.5
   const steps = killsItself ? Math.floor(next() * 120) : -1
@@ -128,13 +128,13 @@ async function live(folder: string, { maxBytes, segmentBytes, compiled }: Bounds
   )
   const exited = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))
   if (!killsItself) child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), delayMs))
-  const said = await text(child.stdout)
+  const output = await text(child.stdout)
   assert.equal(await exited, 'SIGKILL')
-  // The last line may be torn off like everything else.
-  return said.split('\n').slice(1, -1)
+  // The last line may be incomplete, too.
+  return output.split('\n').slice(1, -1)
 }
 
-test('a full disk costs puts and one report, and is used again once there is room', {
+test('a full disk costs puts and one report, and is used again once it has free space', {
   skip: noSmallDisk,
 }, async (t) => {
   const small = await smallDisk(t, 8)
@@ -168,8 +168,8 @@ test('a full disk costs puts and one report, and is used again once there is roo
   await disk.close()
   const next = await openTestDisk(t, { folder, segmentBytes: MIB })
   assert.deepEqual(next.reports, [])
-  assert.deepEqual(next.told.slice(0, 2), ['put before', 'note n'])
-  assert.deepEqual(next.told.slice(-2), ['put after', 'note m'])
+  assert.deepEqual(next.replayed.slice(0, 2), ['put before', 'note n'])
+  assert.deepEqual(next.replayed.slice(-2), ['put after', 'note m'])
   assert.ok(next.places.get('after'))
   for (const place of next.places.values()) assert.ok(await next.read(place))
 })
@@ -188,10 +188,10 @@ test('after a failed write nothing is kept for a while, but notes are', { skip: 
   assert.equal(disk.put('too early', Buffer.alloc(10)), undefined)
   assert.equal(disk.openLarge(), undefined)
   assert.equal(disk.note('m'), true)
-  assert.deepEqual((await openTestDisk(t, { folder })).told, ['put before', 'note n', 'note m'])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed, ['put before', 'note n', 'note m'])
 })
 
-test('a purge that finds the disk full empties the cache, and the next process finds nothing', {
+test('a purge on a full disk empties the cache, and the next process finds nothing', {
   skip: noSmallDisk,
 }, async (t) => {
   const small = await smallDisk(t, 8)
@@ -200,19 +200,21 @@ test('a purge that finds the disk full empties the cache, and the next process f
   const places = Array.from({ length: 40 }, (_, n) => disk.put(String(n), Buffer.alloc(50_000)))
   disk.note('n')
   await small.fill()
-  // A page that is begun has room for some notes.
+  // A page that is partly written has space for some notes.
   for (let n = 0; places.some((place) => place && disk.isThere(place)); n++) {
     assert.ok(n < 1000)
-    assert.equal(disk.note(`a note that takes a little room: ${'x'.repeat(100)}`), true)
+    assert.equal(disk.note(`a note that takes a little space: ${'x'.repeat(100)}`), true)
   }
   assert.equal(disk.bytes(), 0)
   assert.equal(disk.reports.length, 1)
   const next = await openTestDisk(t, { folder })
-  assert.deepEqual(next.told, [])
+  assert.deepEqual(next.replayed, [])
   await until(() => readdirSync(folder).every((name) => !name.endsWith('.segment')))
 })
 
-test('an opening that finds the disk full does without, and a later one with it', { skip: noSmallDisk }, async (t) => {
+test('an edge that starts on a full disk does without it, and a later one uses it', {
+  skip: noSmallDisk,
+}, async (t) => {
   const small = await smallDisk(t, 8)
   const folder = join(small.folder, 'cache')
   const first = await openTestDisk(t, { folder, pauseMs: 0 })
@@ -226,10 +228,10 @@ test('an opening that finds the disk full does without, and a later one with it'
   await small.free()
   await until(() => full.put('b', Buffer.alloc(1000)) !== undefined)
   assert.equal(full.note('m'), true)
-  assert.deepEqual((await openTestDisk(t, { folder })).told.slice(-2), ['put b', 'note m'])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed.slice(-2), ['put b', 'note m'])
 })
 
-test('a purge that can be neither written nor made good by forgetting says so, until it is', {
+test('a purge that can neither be written nor replaced by emptying the cache fails, until it can', {
   skip: noSmallDisk,
 }, async (t) => {
   const small = await smallDisk(t, 8)
@@ -254,5 +256,5 @@ test('a purge that can be neither written nor made good by forgetting says so, u
   rmdirSync(join(folder, 'valid'))
   await until(() => disk.put('c', Buffer.alloc(10)) !== undefined)
   assert.equal(disk.note('m'), true)
-  assert.deepEqual((await openTestDisk(t, { folder })).told.slice(-2), ['put c', 'note m'])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed.slice(-2), ['put c', 'note m'])
 })

@@ -1,4 +1,4 @@
-/** The list of environments of all apps, by the route itself on a real database whose statements are counted. */
+/** The list of environments of all apps, by the route handler on a real database that counts statements. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environmentRoutes } from '../../src/api/routes/environments.ts'
@@ -9,7 +9,7 @@ import { createDeployments, createRetries, type Pins, type Requests } from '../.
 import { createOperations } from '../../src/operations/index.ts'
 import { type Sql, statement, type Vault } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
-import { lowerModules } from '../support/parts.ts'
+import { openCoreModules } from '../support/modules/core.ts'
 
 type Listed = { environments: resources.Environment[]; nextPageToken: string }
 type Asked = { pageSize?: number; pageToken?: string; orderBy?: string }
@@ -24,7 +24,7 @@ const DRAFT = {
 }
 
 async function start(t: Scope) {
-  const modules = await lowerModules(t)
+  const modules = await openCoreModules(t)
   let statements = 0
   const sql: Sql = {
     ...modules.sql,
@@ -52,7 +52,7 @@ async function start(t: Scope) {
     siteUrl: (label) => `http://${label}.sites.test`,
   })
   const found = routes.find(({ method, path }) => method === 'GET' && path === PATH)
-  assert.ok(found, 'there is such a route')
+  assert.ok(found, 'the route exists')
 
   async function makeEnvironment(
     account: { id: string },
@@ -111,7 +111,7 @@ test('a page of 200 environments in 100 apps takes as many statements as a page 
   assert.ok(many.statements <= 9, `${many.statements} statements`)
 })
 
-test('pages come one after the other, each environment once, whatever is made in between', async (t) => {
+test('over all pages each environment is listed once, whatever is created in between', async (t) => {
   const { accounts, makeApp, makeEnvironment, ask } = await start(t)
   const account = await accounts.create('ours')
   const apps = [await makeApp(account, 'a'), await makeApp(account, 'b')] as const
@@ -161,7 +161,7 @@ test('only environments of the account are listed, and none of an app that is de
   )
 })
 
-test('an environment tells of its latest build, and of the operation that says how it is', async (t) => {
+test('an environment shows its latest build, and the operation that decides its state', async (t) => {
   const { accounts, makeApp, makeEnvironment, ask, sql, operations, builds } = await start(t)
   const account = await accounts.create('ours')
   const path = await makeEnvironment(account, await makeApp(account, 'a'))
@@ -181,7 +181,7 @@ test('an environment tells of its latest build, and of the operation that says h
     const archive = { digest: `sha256-${'0'.repeat(64)}` as never, bytes: 1, files: 1 }
     await builds.insert(tx, path, { id: build, operationId: failed.id, trigger: 'UPLOAD', isClean: false, archive })
   })
-  // What changes nothing does not hide it: purges, and work that was called off.
+  // Operations that change nothing do not hide it: purges, and cancelled work.
   await sql.transaction(async (tx) => {
     for (let count = 0; count < 30; count++)
       await operations.record(tx, {

@@ -1,4 +1,7 @@
-/** Real programs against real limits. Whatever eats here eats little, and ends by itself if nobody ends it. */
+/**
+ * Real programs against real limits. The programs use few resources, and end by themselves if the limit does not end
+ * them.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +17,7 @@ import { until } from '../support/until.ts'
 
 const NAME = `test${process.pid}`
 const MB = 1_000_000
-const ROOMY: Limits = {
+const WIDE_LIMITS: Limits = {
   memoryBytes: 1000 * MB,
   processes: 500,
   cpuWeight: 100,
@@ -32,7 +35,7 @@ const needsCgroups = best.kind === 'watchdog' ? 'no cgroup here can be written' 
 type Options = { limits?: Partial<Limits>; folders?: string[]; cwd?: string }
 
 function start(limiter: Limiter, command: string[], { limits, folders = [], cwd }: Options = {}) {
-  const cgroup = limiter.cgroup('test', { ...ROOMY, ...limits })
+  const cgroup = limiter.cgroup('test', { ...WIDE_LIMITS, ...limits })
   const [file = '', ...args] = cgroup.around(command)
   const child = spawn(file, args, {
     env: { PATH: '/usr/bin:/bin' },
@@ -67,10 +70,10 @@ const run = (limiter: Limiter, command: string[], options?: Options) => start(li
 /** Takes memory as fast as it can, up to 300 MB. */
 const HOG = `const held = []; for (let i = 0; i < 30; i++) held.push(Buffer.alloc(10e6, 1)); setTimeout(() => {}, 60e3)`
 
-/** Starts far more than it may, and waits. */
+/** Starts far more processes than it may, and waits. */
 const MANY = 'i=0; while [ $i -lt 300 ]; do sleep 60 & i=$((i+1)); done; wait'
 
-/** Everything by our name, in all hierarchies. */
+/** Every cgroup with our name, in all hierarchies. */
 async function groupsLeft(name = NAME): Promise<string[]> {
   const { stdout } = await promisify(execFile)('find', [
     '/sys/fs/cgroup',
@@ -82,7 +85,7 @@ async function groupsLeft(name = NAME): Promise<string[]> {
   return stdout.split('\n').filter(Boolean)
 }
 
-/** Who was ended and is not yet buried is dead. */
+/** A process that was killed and not yet waited for counts as dead. */
 const isAlive = (pid: number): boolean =>
   existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
 
@@ -97,7 +100,9 @@ for (const [title, limiter, skip] of [
   ['the kernel', best, needsCgroups],
   ['the watchdog alone', watchdog, false],
 ] as const) {
-  test(`${title}: a job that takes too much memory is ended as a whole, and nobody else is`, { skip }, async (t) => {
+  test(`${title}: a job that takes too much memory is ended as a whole, and no other process is`, {
+    skip,
+  }, async (t) => {
     const other = await bystander(t)
     const script = 'sleep 60 & "$0" -e "$1"; echo survived; sleep 60'
     const limits = { memoryBytes: 100 * MB }
@@ -112,7 +117,7 @@ for (const [title, limiter, skip] of [
     assert.deepEqual(ending.excess, ['processes'])
   })
 
-  test(`${title}: a job within its limits is let be, and its figures are told`, { skip }, async () => {
+  test(`${title}: a job within its limits is left alone, and its figures are reported`, { skip }, async () => {
     const script = `const held = Buffer.alloc(50e6, 1); while (process.cpuUsage().user < 500e3); held.at(0)`
     const ending = await run(limiter, [process.execPath, '-e', script])
     assert.deepEqual([ending.excess, ending.code, ending.kills], [[], 0, []])
@@ -122,14 +127,16 @@ for (const [title, limiter, skip] of [
   })
 }
 
-test('a fork bomb is held and ended, and the machine goes on', { skip: needsCgroups }, async () => {
+test('a fork bomb is limited and ended, and the machine stays usable', { skip: needsCgroups }, async () => {
   const bomb = start(best, ['sh', '-c', 'bomb() { bomb | bomb & bomb; }; bomb'], { limits: { processes: 60 } })
   await promisify(execFile)('/bin/true')
   assert.deepEqual((await bomb.ended).excess, ['processes'])
 })
 
-test('without cgroups, no user gets far beyond its processes before somebody looks', { skip: needsRoot }, async () => {
-  const cgroup = watchdog.cgroup('test', { ...ROOMY, processes: 20 })
+test('without cgroups, no user gets far beyond its process limit before the watchdog looks', {
+  skip: needsRoot,
+}, async () => {
+  const cgroup = watchdog.cgroup('test', { ...WIDE_LIMITS, processes: 20 })
   const command = ['setpriv', '--reuid', '218881', '--regid', '218881', '--clear-groups', 'sh', '-c', MANY]
   const [file = '', ...args] = cgroup.around(command)
   const child = spawn(file, args, {
@@ -139,7 +146,8 @@ test('without cgroups, no user gets far beyond its processes before somebody loo
   })
   let errors = ''
   child.stderr?.on('data', (chunk) => (errors += chunk))
-  // Nobody watches it: the second line is all there is. What it started keeps the pipe open.
+  // No watchdog runs here, so the kernel's process limit of the user is the only one. Child processes keep the pipe
+  // open.
   await once(child, 'exit')
   process.kill(-(child.pid as number), 'SIGKILL')
   await cgroup.leave()
@@ -200,7 +208,7 @@ test('a file without a name is found, too', async (t) => {
   assert.deepEqual(ending.excess, ['disk'])
 })
 
-test('a job that writes less than it may is let be', async (t) => {
+test('a job that writes less than it may is left alone', async (t) => {
   const cwd = await temporaryFolder(t)
   const ending = await run(best, ['sh', '-c', 'head -c 50000000 /dev/zero > file; sleep 0.6'], {
     limits: { diskBytes: 100 * MB },
@@ -221,23 +229,23 @@ test('files that the kernel merely keeps in memory are no reason to end a job', 
   assert.ok(peakMemoryBytes && peakMemoryBytes < 50 * MB, `${peakMemoryBytes} bytes at most`)
 })
 
-test('the exit of a program is told through the cage, and a cage that cannot be entered is 125', async () => {
+test('the exit code of a program passes through the cgroup wrapper, and a cgroup that cannot be entered is 125', async () => {
   assert.equal((await run(best, ['sh', '-c', 'exit 7'])).code, 7)
-  const cgroup = watchdog.cgroup('test', ROOMY)
+  const cgroup = watchdog.cgroup('test', WIDE_LIMITS)
   const [file = '', ...args] = cgroup.around(['true'])
-  // The doors stand before the dashes.
+  // The cgroup files come before the dashes.
   args.splice(args.indexOf('--'), 0, '/nowhere/cgroup.procs')
   const failed = spawn(file, args, { env: {}, stdio: 'ignore' })
   assert.deepEqual(await once(failed, 'exit'), [125, null])
   await cgroup.leave()
 })
 
-test('a program is not what it is given: nothing in its arguments is read by a shell', async () => {
+test('no shell interprets the arguments of a program', async () => {
   const { output } = await run(best, ['printf', '%s|', '$(id)', '`id`', '--', "'; id", '-c', ''])
   assert.equal(output, "$(id)|`id`|--|'; id|-c||")
 })
 
-test('the weight for the processor is written', { skip: best.kind !== 'cgroup1' && 'for version 1' }, async () => {
+test('the CPU weight is written', { skip: best.kind !== 'cgroup1' && 'for version 1' }, async () => {
   const { child, ended } = start(best, ['sleep', '60'], { limits: { cpuWeight: 50 } })
   await untilRuns(child, 'sleep')
   const group = /^\d+:[^:]*\bcpu\b[^:]*:(.*)$/m.exec(await readFile(`/proc/${child.pid}/cgroup`, 'utf8'))?.[1]
@@ -254,29 +262,29 @@ test('without cgroups, a small weight is a low priority', async () => {
   assert.equal(Number(output), Math.min(getPriority() + 3, 19))
 })
 
-test('one who left parent and session behind does not outlive the cage', { skip: needsCgroups }, async () => {
+test('a process that left its parent and session does not outlive the cgroup', { skip: needsCgroups }, async () => {
   const script = 'setsid sh -c "sleep 60 > /dev/null 2>&1 & echo \\$!" & wait; sleep 0.1'
   const { output } = await run(best, ['sh', '-c', script])
   assert.equal(isAlive(Number(output)), false)
 })
 
-test('nothing is left of a cage', { skip: needsCgroups }, async () => {
+test('nothing is left of a cgroup', { skip: needsCgroups }, async () => {
   await run(best, ['true'])
   assert.deepEqual(await groupsLeft(), [])
 })
 
-/** Resolves once it is in its group, from where the program itself is started. */
+/** Resolves once the process is in its cgroup and has started the program itself. */
 const untilRuns = ({ pid }: ChildProcess, program: string) =>
   until(async () => (await readFile(`/proc/${pid}/comm`, 'utf8')) === `${program}\n`)
 
-/** A service that makes a cage, starts something in it, and is killed. */
+/** A service that makes a cgroup, starts a process in it, and is killed. */
 async function deadService(command: string[], name = NAME): Promise<number> {
   const script = `
     const { openLimiter } = await import(${JSON.stringify(new URL('../../src/engines/limits/index.ts', import.meta.url).href)})
     const { spawn } = await import('node:child_process')
     const { readFileSync } = await import('node:fs')
     const limiter = await openLimiter({ name: ${JSON.stringify(name)} })
-    const [file, ...args] = limiter.cage('left', ${JSON.stringify(ROOMY)}).around(${JSON.stringify(command)})
+    const [file, ...args] = limiter.cgroup('left', ${JSON.stringify(WIDE_LIMITS)}).around(${JSON.stringify(command)})
     const child = spawn(file, args, { env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: 'ignore' })
     const comm = () => { try { return readFileSync('/proc/' + child.pid + '/comm', 'utf8').trim() } catch { return '' } }
     const looking = setInterval(() => {
@@ -294,13 +302,13 @@ async function deadService(command: string[], name = NAME): Promise<number> {
   return Number(chunk)
 }
 
-test('a sweep removes the cage of a service that died', { skip: needsCgroups }, async () => {
+test('a sweep removes the cgroup of a service that died', { skip: needsCgroups }, async () => {
   await deadService(['true'])
   assert.equal(await best.sweep(), 1)
   assert.deepEqual(await groupsLeft(), [])
 })
 
-test('a sweep lets processes be, unless it is to end them', { skip: needsCgroups }, async () => {
+test('a sweep leaves processes alone, unless it should end them', { skip: needsCgroups }, async () => {
   const pid = await deadService(['sleep', '60'])
   assert.equal(await best.sweep(), 0)
   assert.ok(isAlive(pid))
@@ -309,7 +317,7 @@ test('a sweep lets processes be, unless it is to end them', { skip: needsCgroups
   assert.deepEqual(await groupsLeft(), [])
 })
 
-test('a sweep removes what another service left that died, and ends nothing of it', {
+test('a sweep removes what another dead service left behind, and ends none of its processes', {
   skip: needsCgroups,
 }, async () => {
   const [gone, staying] = [`${NAME}gone`, `${NAME}staying`]
@@ -324,7 +332,7 @@ test('a sweep removes what another service left that died, and ends nothing of i
   assert.deepEqual(await groupsLeft(staying), [])
 })
 
-test('a sweep touches no cage that is in use', { skip: needsCgroups }, async () => {
+test('a sweep touches no cgroup that is in use', { skip: needsCgroups }, async () => {
   const { child, ended } = start(best, ['sleep', '60'])
   await untilRuns(child, 'sleep')
   assert.equal(await best.sweep({ endProcesses: true }), 0)

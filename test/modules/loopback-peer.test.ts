@@ -1,6 +1,6 @@
 /**
- * The service calls an app from the app's own loopback, and nothing else is opened by that. As root, with real namespaces
- * and rules; else these are skipped.
+ * The service calls an app from the app's own loopback, and that opens nothing else. As root, with real namespaces and
+ * rules; otherwise these tests are skipped.
  */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
@@ -29,8 +29,8 @@ assert.ok(process.getuid?.() !== 0 || !skip, String(skip))
 
 const PORT = 8080
 
-/** It tells who called, at which of its addresses. */
-const TELLS = `
+/** Answers with the address of the caller and the address that was called. */
+const ANSWER_WITH_CALLER = `
 const server = require('node:net').createServer((socket) => {
   socket.on('error', () => {})
   socket.end([socket.remoteAddress, socket.localAddress].join(' '))
@@ -39,15 +39,15 @@ server.listen(values, () => console.log('listens'))
 `
 
 async function startApp(scope: Scope, view: NetworkNamespace, listen: { host?: string; port: number }) {
-  const app = await startJob(view, TELLS, listen)
+  const app = await startJob(view, ANSWER_WITH_CALLER, listen)
   scope.after(() => app.stop(0))
   await app.printed
   assert.match(app.text(), /^listens/)
   return app
 }
 
-/** What is said there to a process of root on this machine, or the code of the error. */
-function told(host: string, port: number): Promise<string> {
+/** The reply to a process of root on this machine, or the code of the error. */
+function replyOf(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
     const socket = connect({ host, port, timeout: 30_000 })
@@ -75,7 +75,7 @@ async function linkOf(view: NetworkNamespace): Promise<string> {
   return route?.dev ?? ''
 }
 
-/** A machine that routes loopback addresses, as some set-ups of containers want it, drops fewer packets by itself. */
+/** A machine that routes loopback addresses, as some container set-ups require, drops fewer packets by itself. */
 const routeLoopback = async (link: string): Promise<void> =>
   writeFile(`/proc/sys/net/ipv4/conf/${link}/route_localnet`, '1')
 
@@ -90,13 +90,13 @@ test('an app is called from its own loopback, whatever it listens on', { skip },
   ] as const) {
     const view = await networks.open('app', { callsService: true, port: PORT })
     const app = await startApp(t, view, { port: PORT, ...(host === undefined ? {} : { host }) })
-    assert.equal(await told(view.address, PORT), `${address} ${address}`, `listening on ${host}`)
+    assert.equal(await replyOf(view.address, PORT), `${address} ${address}`, `listening on ${host}`)
     await app.stop(0)
     await view.close()
   }
 })
 
-test('a caller keeps its port, by which both ends know a connection that has just ended', { skip }, async (t) => {
+test('a caller keeps its port, by which both ends recognise a connection that has just ended', { skip }, async (t) => {
   const view = await (await open(t)).open('app', { callsService: true, port: PORT })
   const script = `
     const server = require('node:net').createServer((socket) => socket.end(String(socket.remotePort)))
@@ -111,11 +111,11 @@ test('a caller keeps its port, by which both ends know a connection that has jus
     socket.destroy()
   }
   await app.stop(0)
-  // Its sockets go a moment after it.
-  await until(async () => (await told(view.address, PORT)) === 'ECONNREFUSED')
+  // Its sockets close a moment after it.
+  await until(async () => (await replyOf(view.address, PORT)) === 'ECONNREFUSED')
 })
 
-test('an app that calls itself is not taken for the service, nor the service for it', { skip }, async (t) => {
+test('an app that calls itself is not mistaken for the service, nor the service for the app', { skip }, async (t) => {
   const view = await (await open(t)).open('app', { callsService: true, port: PORT })
   const first = randomInt(20_000, 30_000)
   const script = `
@@ -136,7 +136,7 @@ test('an app that calls itself is not taken for the service, nor the service for
   t.after(() => app.stop(0))
   await app.printed
   assert.equal(app.text(), 'own,own,own,own\n')
-  // From the ports that the app has taken, and from those that it takes next.
+  // From the ports that the app has used, and from those that it uses next.
   const callers = Array.from({ length: 8 }, (_, at) => {
     const socket = connect({ host: view.address, port: PORT, localPort: first + at }).setEncoding('utf8')
     t.after(() => socket.destroy())
@@ -152,13 +152,13 @@ test('an app that calls itself is not taken for the service, nor the service for
   assert.deepEqual(await sayAll(), expected)
 })
 
-test('what else listens on the loopback of an app is not reached from outside', { skip }, async (t) => {
+test('other listeners on the loopback of an app are not reached from outside', { skip }, async (t) => {
   const view = await (await open(t)).open('app', { callsService: true, port: PORT })
   await startApp(t, view, { host: '127.0.0.1', port: 9229 })
-  assert.equal(await told(view.address, 9229), 'ECONNREFUSED')
+  assert.equal(await replyOf(view.address, 9229), 'ECONNREFUSED')
 })
 
-test('nobody else reaches an app by its loopback: no other app, no neighbour, no user', { skip }, async (t) => {
+test('only the service reaches an app by its loopback: no other app, no neighbour, no user', { skip }, async (t) => {
   const neighbour = await startNeighbour(t)
   const networks = await open(t)
   const [one, other] = [
@@ -172,10 +172,10 @@ test('nobody else reaches an app by its loopback: no other app, no neighbour, no
   }
   const asNobody = ['--reuid', '65534', '--regid', '65534', '--clear-groups', 'bash', '-c', 'exec 3<>/dev/tcp/$0/$1']
   await assert.rejects(run('setpriv', [...asNobody, other.address, String(PORT)]), /refused/i)
-  assert.equal(await told(other.address, PORT), '127.0.0.1 127.0.0.1')
+  assert.equal(await replyOf(other.address, PORT), '127.0.0.1 127.0.0.1')
 })
 
-test('an app that calls in the name of loopback or of the gateway reaches no other, even with the rights to try', {
+test('an app that spoofs the address of loopback or of the gateway reaches no other app, even with the rights to try', {
   skip,
 }, async (t) => {
   const networks = await open(t)
@@ -221,7 +221,7 @@ test('no packet with a loopback address leaves a view', { skip }, async (t) => {
   assert.deepEqual(await callFrom(view, places), { forged: 'late' })
   assert.deepEqual([await seen(), listener.calls], [0, 0])
 
-  // As a socket that is bound to the cable would be routed.
+  // As the packets of a socket that is bound to the veth device would be routed.
   const loopback = await startListener(t, '127.0.0.1')
   await asRoot(view, 'ip', 'route', 'add', '127.0.0.9/32', 'via', gateway, 'dev', 'eth0', 'table', '9')
   await asRoot(view, 'ip', 'rule', 'add', 'pref', '0', 'to', '127.0.0.9', 'lookup', '9')
@@ -233,7 +233,7 @@ test('no packet with a loopback address leaves a view', { skip }, async (t) => {
 
   await asRoot(view, 'nft', 'flush', 'ruleset')
   await callFrom(view, { ...places, outwards })
-  assert.ok((await seen()) >= 2, 'without the rules they leave, so these tests see what they look for')
+  assert.ok((await seen()) >= 2, 'without the rules such packets leave, so the test can detect them')
   assert.deepEqual([listener.calls, loopback.calls], [0, 0])
 })
 
@@ -265,7 +265,7 @@ test('what an app does on its own loopback takes few places in the kernel’s ta
 }, async (t) => {
   const view = await (await open(t)).open('app', { callsService: true, port: PORT })
   const tracked = async () => Number(await asRoot(view, 'cat', '/proc/sys/net/netfilter/nf_conntrack_count'))
-  // Each stays until it is stopped, with all that it has opened.
+  // Each job runs until it is stopped, and keeps its connections open.
   const script = `
     const { connect, createServer } = require('node:net')
     const udp = require('node:dgram').createSocket('udp4')
@@ -281,15 +281,15 @@ test('what an app does on its own loopback takes few places in the kernel’s ta
       for (let port = 1; port <= 1000; port++) await send(port)
       console.log(open)
     })`
-  const aside = await startJob(view, script, { port: PORT + 1, calls: 500 })
-  t.after(() => aside.stop(0))
-  await aside.printed
-  assert.deepEqual([aside.text(), await tracked()], ['500\n', 0])
+  const local = await startJob(view, script, { port: PORT + 1, calls: 500 })
+  t.after(() => local.stop(0))
+  await local.printed
+  assert.deepEqual([local.text(), await tracked()], ['500\n', 0])
   const own = await startJob(view, script, { port: PORT, calls: OWN_CALLS + 200 })
   t.after(() => own.stop(0))
   await own.printed
   assert.deepEqual([own.text(), await tracked()], [`${OWN_CALLS}\n`, OWN_CALLS])
-  // The service is not kept out by that.
+  // The service can still connect.
   const socket = connect({ host: view.address, port: PORT })
   t.after(() => socket.destroy())
   await once(socket, 'connect')

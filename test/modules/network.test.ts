@@ -1,4 +1,7 @@
-/** What a job reaches in its view, and who reaches a job. As root, with real namespaces and rules; else these are skipped. */
+/**
+ * What a job reaches in its view, and what reaches a job. As root, with real namespaces and rules; otherwise these
+ * tests are skipped.
+ */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,12 +32,12 @@ import {
 import { TIMEOUT_MS, until } from '../support/until.ts'
 
 const skip = (await reasonToSkip({ after })) ?? false
-// Root has all that it takes, or something is wrong.
+// As root these tests must be able to run.
 assert.ok(process.getuid?.() !== 0 || !skip, String(skip))
 const settings = DEFAULT_NETWORK_SETTINGS
 const idIn = async ({ folder }: { folder: string }): Promise<string> => idOf(await realpath(folder))
 
-/** Whether somebody on this machine can connect. */
+/** Whether a process of this machine can connect. */
 function canConnect(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: 1000 })
@@ -52,7 +55,7 @@ const server = require('node:net').createServer((socket) => socket.on('error', (
 server.listen(values.port, values.host, () => console.log('listens'))
 `
 
-/** The one that this machine's npm asks. */
+/** The registry that this machine's npm uses. */
 const registry = new URL((await promisify(execFile)('npm', ['config', 'get', 'registry'])).stdout.trim())
 const registryPort = Number(registry.port || (registry.protocol === 'http:' ? 80 : 443))
 const hasRegistry = await canConnect(registry.hostname, registryPort)
@@ -71,7 +74,7 @@ test('a job reaches the registry by its name', { skip: skip || !hasRegistry }, a
   )
 })
 
-test('the world sees the machine, and not the address of the job', { skip }, async (t) => {
+test('other hosts see the address of the machine, and not that of the job', { skip }, async (t) => {
   const neighbour = await startNeighbour(t)
   const view = await (await open(t)).open('an app')
   const script = `require('node:net').connect(values).on('data', (chunk) => console.log(String(chunk)))`
@@ -153,7 +156,7 @@ test("a port of this machine that leads elsewhere is this machine's, too", { ski
   const { machine, address, port } = await startNeighbour(t)
   const table = `turn_${port}`
   t.after(() => run('nft', ['delete', 'table', 'inet', table]))
-  // As a container's port is published.
+  // As Docker publishes a container's port.
   const rules = `table inet ${table} {
     chain turn {
       type nat hook prerouting priority dstnat; policy accept;
@@ -217,13 +220,13 @@ test('what a build contacted is recorded with the names it asked for', { skip },
   assert.deepEqual(new Set(marked.map(({ host }) => host)), new Set(['big.test', 'cms.test']))
 })
 
-test('a peer that does not answer is told from one that refuses, and one that hangs up later has accepted', {
+test('a peer that does not answer is distinguished from one that refuses, and one that hangs up later has accepted', {
   skip,
 }, async (t) => {
   const { address, port, link } = await startNeighbour(t)
   const view = await (await open(t)).open('a build', { isRecorded: true })
   await callFrom(view, { open: { host: address, port }, closed: { host: address, port: 1 } })
-  // From here on the packets go nowhere.
+  // From here on the packets are dropped.
   await run('ip', ['link', 'set', 'dev', link, 'down'])
   await run('ip', ['link', 'set', 'dev', link, 'up'])
   await run('ip', ['neigh', 'replace', address, 'lladdr', '02:00:00:00:00:01', 'dev', link])
@@ -246,7 +249,7 @@ test('an answer that is too long for one packet comes by TCP', { skip }, async (
   assert.equal(await runJob(view, script), '198.18.0.1\n')
 })
 
-test('what does not fit the record is refused, so that the record is whole', { skip }, async (t) => {
+test('connections that do not fit the record are refused, so that the record is complete', { skip }, async (t) => {
   const { address } = await startNeighbour(t)
   const view = await (await open(t)).open('a build', { isRecorded: true })
   const script = `
@@ -275,7 +278,7 @@ test('a connection by TCP that does not fit the record is refused, too', { skip 
   assert.equal((await view.contacts()).length, RECORD_LIMITS.connections)
 })
 
-test('a view cannot pass for another one, even with the rights to try', { skip }, async (t) => {
+test('a view cannot use the address of another one, even with the rights to try', { skip }, async (t) => {
   const { address, port } = await startNeighbour(t)
   const networks = await open(t)
   const [one, other] = [await networks.open('one'), await networks.open('other')]
@@ -288,7 +291,7 @@ test('a view cannot pass for another one, even with the rights to try', { skip }
   assert.deepEqual(await callFrom(one, places), { own: 'reached', stolen: 'late' })
 })
 
-test('two services stand side by side, and the end of one is not felt by the other', { skip }, async (t) => {
+test('two services run side by side, and the end of one does not affect the other', { skip }, async (t) => {
   const neighbour = await startNeighbour(t)
   const [first, second] = [await open(t), await open(t)]
   const [one, other] = [await first.open('one'), await second.open('other')]
@@ -339,7 +342,7 @@ test('a service that was killed leaves its jobs without a network, and the next 
   const service = spawn(process.execPath, node, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => service.kill('SIGKILL'))
   const [enter] = await once(service.stdout, 'data')
-  // A job that outlives it.
+  // A job that outlives the service.
   const [file, ...args] = JSON.parse(String(enter)) as string[]
   const orphan = spawn(file ?? '', [...args, 'sleep', '1000'], { stdio: 'ignore' })
   t.after(() => orphan.kill('SIGKILL'))
@@ -348,7 +351,7 @@ test('a service that was killed leaves its jobs without a network, and the next 
   await until(async () => (await readNamespace(orphan.pid)) !== ours)
   service.kill('SIGKILL')
   await once(service, 'close')
-  assert.equal(await hasTable(id), true, 'the rules still hold the job')
+  assert.equal(await hasTable(id), true, 'the rules still restrict the job')
 
   const networks = await open(t, { folder })
   assert.equal(networks.swept, 2)
@@ -360,7 +363,9 @@ test('a service that was killed leaves its jobs without a network, and the next 
   assert.deepEqual(await tracesOf(id), [])
 })
 
-test('a service that counts processes for itself takes no network of another for a dead one', { skip }, async (t) => {
+test('a service in its own process namespace does not take the network of another service for a dead one', {
+  skip,
+}, async (t) => {
   const networks = await open(t)
   const folder = await temporaryFolder(t)
   const node = ['--no-warnings', '--input-type=module', '-e', SERVICE, folder, JSON.stringify(settings)]
@@ -378,7 +383,7 @@ test('a service that counts processes for itself takes no network of another for
 
 const readNamespace = async (pid: number | undefined | 'self'): Promise<string> => readlink(`/proc/${pid}/ns/net`)
 
-test('a second service on the same data folder is told so, and disturbs nothing', { skip }, async (t) => {
+test('a second service on the same data folder gets an error, and disturbs nothing', { skip }, async (t) => {
   const networks = await open(t)
   await assert.rejects(open(t, { folder: networks.folder }), /another service with the same data folder/)
   const view = await networks.open('an app')
@@ -386,7 +391,7 @@ test('a second service on the same data folder is told so, and disturbs nothing'
   await view.close()
 })
 
-test('rules that somebody has flushed are there again', { skip }, async (t) => {
+test('rules that another program has flushed are restored', { skip }, async (t) => {
   const networks = await open(t)
   const id = await idIn(networks)
   const view = await networks.open('an app')
@@ -398,7 +403,7 @@ test('rules that somebody has flushed are there again', { skip }, async (t) => {
   assert.deepEqual(await callFrom(view, { place }), { place: 'ECONNREFUSED' })
 })
 
-test('rules of others that stop jobs are found and named', { skip }, async (t) => {
+test("other programs' rules that block jobs are found and named", { skip }, async (t) => {
   const networks = await open(t)
   assert.equal(await networks.obstacle(), undefined)
   const mine = `"${interfacesOf(await idIn(networks)).gatewayLink}*"`

@@ -1,4 +1,4 @@
-/** Apps like those of Next.js in a process of their own, with the hook loaded as it is for real ones. */
+/** Apps like those of Next.js in a process of their own, with the hook loaded as for real apps. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,27 +22,27 @@ test('a page carries its tags, the tag of its path and its age', async (t) => {
   assert.ok(Number(headers.age) >= 90)
 })
 
-test('everybody who asks for the same page at the same time is told its tags', async (t) => {
+test('concurrent requests for the same page all get its tags', async (t) => {
   const { app } = await start(t)
   const answers = await Promise.all(Array.from({ length: 5 }, () => app.get('/old')))
   for (const { headers } of answers) assert.equal(headers[TAGS], '_N_T_/layout,_N_T_/old,posts')
 })
 
-test('a lifetime that the app has set begins with the answer, so there is no age', async (t) => {
+test('a lifetime that the app has set begins with the response, so there is no age', async (t) => {
   const { app } = await start(t)
   const { headers } = await app.get('/own-lifetime')
   assert.equal(headers[TAGS], 'posts,_N_T_/own-lifetime')
   assert.equal(headers.age, undefined)
 })
 
-test('a page that is made anew before it is sent has no age', async (t) => {
+test('a page that is rendered again before it is sent has no age', async (t) => {
   const { app } = await start(t)
   const { headers } = await app.get('/expired')
   assert.equal(headers.age, undefined)
   assert.match(String(headers[TAGS]), /_N_T_\/old/)
 })
 
-test('tags that are too many for a header become one that every purge names', async (t) => {
+test('tags that are too many for a header become one tag that every purge includes', async (t) => {
   const { app, api } = await start(t)
   const { headers } = await app.get('/many')
   assert.equal(headers[TAGS], 'headland-too-many-tags,_N_T_/many')
@@ -59,7 +59,7 @@ test('tags in any script are the same in answers and in purges', async (t) => {
   assert.deepEqual(api.calls[0]?.entries.slice(1), [books, book])
 })
 
-test('data that was fetched with tags gives them to answers that may be kept, and not to private ones', async (t) => {
+test('data that was fetched with tags passes them to responses that may be stored, and not to private ones', async (t) => {
   const { app } = await start(t)
   const kept = await app.get('/data?cache-control=public,s-maxage=9')
   assert.equal(kept.headers[TAGS], 'posts,_N_T_/data')
@@ -67,17 +67,17 @@ test('data that was fetched with tags gives them to answers that may be kept, an
   assert.equal(personal.headers[TAGS], undefined)
 })
 
-test('a revalidation is told after the handler did its part, and answered when the edge has forgotten', async (t) => {
+test('a revalidation is sent to the edge after the handler has run, and answered when the edge has purged', async (t) => {
   const { app, api } = await start(t)
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   api.gate = gate
-  const told = api.next()
+  const purged = api.next()
   let isAnswered = false
   const answered = app.get('/revalidate?tag=posts&tag=_N_T_/blog/one&tag=_N_T_/blog/[slug]/page').then((answer) => {
     isAnswered = true
     return answer
   })
-  assert.deepEqual(await told, [
+  assert.deepEqual(await purged, [
     'headland-too-many-tags',
     'posts',
     '_N_T_/blog/one',
@@ -85,7 +85,7 @@ test('a revalidation is told after the handler did its part, and answered when t
     '_N_T_/blog/[slug]/page',
   ])
   const { text } = await app.get('/revalidated')
-  assert.equal(text, 'posts _N_T_/blog/one _N_T_/blog/[slug]/page', 'others are not held up')
+  assert.equal(text, 'posts _N_T_/blog/one _N_T_/blog/[slug]/page', 'other requests are not delayed')
   assert.equal(isAnswered, false)
   open()
   assert.equal((await answered).text, 'revalidated for good')
@@ -94,23 +94,23 @@ test('a revalidation is told after the handler did its part, and answered when t
   assert.equal(call?.authorization, 'Bearer a-token')
 })
 
-test('a handler that fails is told about all the same', async (t) => {
+test('a revalidation is sent even if the handler fails', async (t) => {
   const { app, api } = await start(t)
   assert.equal((await app.get('/revalidate?tag=fails')).status, 200)
   assert.deepEqual(api.calls[0]?.entries, ['headland-too-many-tags', 'fails'])
 })
 
-test('an API that fails holds the answer up only for a while, and is told again', async (t) => {
+test('an API that fails delays the response only for a while, and is called again', async (t) => {
   const { app, api } = await start(t)
   api.status = 503
   const { status } = await app.get('/revalidate?tag=posts')
   assert.equal(status, 200)
-  assert.match(app.said(), /^headland: the edge could not be purged, which is retried: .* 503\n$/)
+  assert.match(app.output(), /^headland: the edge could not be purged, which is retried: .* 503\n$/)
   api.status = 200
   assert.deepEqual(await api.next(), ['headland-too-many-tags', 'posts'])
 })
 
-test('a handler whose functions are its own is met as well', async (t) => {
+test('a handler whose functions are own properties is patched as well', async (t) => {
   const api = await startApi(t)
   const app = await startApp(t, api, {}, 'functions')
   assert.equal((await app.get('/old')).headers[TAGS], '_N_T_/layout,_N_T_/old,posts')
@@ -118,7 +118,7 @@ test('a handler whose functions are its own is met as well', async (t) => {
   assert.deepEqual(api.calls[0]?.entries, ['headland-too-many-tags', 'posts'])
 })
 
-test('bytes that a handler kept as JSON are bytes again', async (t) => {
+test('bytes that a handler stored as JSON become bytes again', async (t) => {
   const { app } = await start(t)
   assert.equal((await app.get('/json')).text, 'bytes')
 })
@@ -127,28 +127,28 @@ test('a call that the API refuses is not made again', async (t) => {
   const { app, api } = await start(t)
   api.status = 401
   assert.equal((await app.get('/revalidate?tag=posts')).status, 200)
-  assert.match(app.said(), /^headland: the edge keeps 2 changed entries until they expire: the API answered 401\n$/)
+  assert.match(app.output(), /^headland: the edge keeps 2 changed entries until they expire: the API answered 401\n$/)
   assert.equal(api.calls.length, 1)
 })
 
-test('a handler that never ends does not hold the answer for ever', async (t) => {
+test('a handler that never ends does not delay the response for ever', async (t) => {
   const { app } = await start(t)
   assert.equal((await app.get('/revalidate?tag=hangs')).status, 200)
 })
 
-test('a page that was made on demand is gone from the edge when that is answered', async (t) => {
+test('a page that is revalidated on demand is purged from the edge before the response', async (t) => {
   const { app, api } = await start(t)
   const { headers } = await app.get('/on-demand?key=/route-cache/PAGES/0a1b/$/posts/one')
   assert.deepEqual(api.calls[0]?.entries, ['headland-too-many-tags', '_N_T_/posts/one', '/posts/one'])
   assert.equal(headers[TAGS], undefined)
 })
 
-test('a page that was made anew behind an old answer is told, and one that was made for the first time is not', async (t) => {
+test('a page that was rendered again behind a stale response is reported, and one that was rendered for the first time is not', async (t) => {
   const { app, api } = await start(t)
-  const told = api.next()
+  const purged = api.next()
   await app.get('/first')
   await app.get('/stale')
-  assert.deepEqual(await told, ['_N_T_/old'])
+  assert.deepEqual(await purged, ['_N_T_/old'])
 })
 
 test('switched off, or without the API, nothing is changed', async (t) => {
@@ -157,25 +157,25 @@ test('switched off, or without the API, nothing is changed', async (t) => {
     const { headers } = await app.get('/old')
     assert.deepEqual([headers[TAGS], headers.age], [undefined, undefined])
     await app.get('/revalidate?tag=posts')
-    assert.deepEqual([api.calls, app.said()], [[], ''])
+    assert.deepEqual([api.calls, app.output()], [[], ''])
   }
 })
 
-test('a cache that is not as expected leaves the app as it is, and is said once', async (t) => {
+test('an unexpected kind of cache leaves the app unchanged, and is reported once', async (t) => {
   const { app } = await start(t)
   assert.equal((await app.get('/strange')).text, 'still here')
   assert.equal((await app.get('/strange')).text, 'still here')
   assert.equal((await app.get('/frozen')).text, 'made by the build')
-  assert.equal(app.said(), 'headland: revalidations may not reach the edge: Error: not a class\n')
+  assert.equal(app.output(), 'headland: revalidations may not reach the edge: Error: not a class\n')
 })
 
-test('an address that is none is said, and the app runs', async (t) => {
+test('an invalid address is reported, and the app runs', async (t) => {
   const { app } = await start(t, { HEADLESS_APPS_API_URL_ADDRESS: 'nowhere' })
   assert.equal((await app.get('/old')).text, 'made by the build')
-  assert.match(app.said(), /^headland: revalidations do not reach the edge: TypeError: Invalid URL\n$/)
+  assert.match(app.output(), /^headland: revalidations do not reach the edge: TypeError: Invalid URL\n$/)
 })
 
-test('without a sandbox Node loads the file from where it lies, even in a folder with a space', async (t) => {
+test('without a sandbox Node loads the file from its own folder, even if that has a space in its name', async (t) => {
   const runFolder = await mkdtemp(join(tmpdir(), 'headland hooks-'))
   t.after(() => rm(runFolder, { recursive: true }))
   const { mounts, options } = await openHooks({

@@ -1,12 +1,12 @@
-/** A rollback holds: whatever asks for a rebuild, the code that was rolled back does not come back by itself. */
+/** A rollback stays in effect: whatever requests a rebuild, the code that was rolled back does not return by itself. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { statement } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
 import { holds } from '../support/fuzz.ts'
-import { openPinning, type Pinning } from '../support/service/pins.ts'
-import { house } from '../support/service/retention.ts'
+import { openModules } from '../support/modules/deployments.ts'
+import { openPinning, type Pinning } from '../support/modules/pins.ts'
 
 const QUIET = { ms: 10_000, maxMs: 25_000 }
 
@@ -69,7 +69,7 @@ test('an upload ends the pin when it is live, and not before', async (t) => {
   assert.equal(
     (await world.buildOf(after))?.archive.digest,
     await world.digestOf('better'),
-    'what waits builds it, too',
+    'the waiting rebuild builds it, too',
   )
 })
 
@@ -113,7 +113,7 @@ for (const [what, quiet] of [
   ['waits for its turn', undefined],
   ['lets a burst of calls settle', QUIET],
 ] as const) {
-  test(`a rebuild that ${what} when a rollback is asked for comes after it, and builds its archive`, async (t) => {
+  test(`a rebuild that ${what} when a rollback is requested runs after it, and builds its archive`, async (t) => {
     const world = await deployedTwice(t)
     const asked = await world.rebuild(quiet)
     const activation = await world.activate(world.good)
@@ -127,11 +127,11 @@ for (const [what, quiet] of [
     await world.finish(true)
     assert.equal(await world.liveArchive(), await world.digestOf('good'))
     const { doneTime, error } = await world.operations.require(world.path, asked.id)
-    assert.deepEqual([doneTime === null, error], [false, null], 'the operation that was asked for is done')
+    assert.deepEqual([doneTime === null, error], [false, null], 'the requested operation is done')
   })
 }
 
-test('a rebuild that is asked for between a rollback and its switch builds the archive of the rollback', async (t) => {
+test('a rebuild that is requested between a rollback and its switch builds the archive of the rollback', async (t) => {
   const world = await deployedTwice(t)
   await world.activate(world.good)
   await world.claim()
@@ -141,7 +141,7 @@ test('a rebuild that is asked for between a rollback and its switch builds the a
   assert.equal(await world.liveArchive(), await world.digestOf('good'))
 })
 
-test('a rollback that is asked for while a rebuild runs comes after it', async (t) => {
+test('a rollback that is requested while a rebuild runs comes after it', async (t) => {
   const world = await deployedTwice(t)
   await world.rebuild()
   await world.claim()
@@ -204,17 +204,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ what: 'unpin' as const }, { what: 'wait' as const }) },
 )
 
-test('in whatever order uploads, rebuilds, rollbacks and their ends come, a rollback holds', async (t) => {
-  const modules = await house(t)
+test('a rollback stays in effect in any order of uploads, rebuilds, rollbacks and their ends', async (t) => {
+  const modules = await openModules(t)
   await holds(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 40 }), async (steps) => {
-      // What an earlier case left would be claimed, too.
+      // Operations of an earlier case would be claimed, too.
       await modules.sql.transaction((tx) =>
         tx.query(statement`UPDATE operations SET done_time = 0 WHERE done_time IS NULL`),
       )
       const world = await openPinning(t, modules)
       const { sql, path, deployments, operations, sources } = world
-      /** What the last rollback made live, until something else was asked for by name. */
+      /** The archive of the last rollback, until another one was requested explicitly. */
       let held: string | undefined
 
       async function take(given: Step) {
@@ -252,7 +252,7 @@ test('in whatever order uploads, rebuilds, rollbacks and their ends come, a roll
       async function check() {
         const pin = await world.pin()
         assert.equal(pin?.archive.digest, held)
-        if (held) assert.equal(await world.liveArchive(), held, 'what was rolled back to is live')
+        if (held) assert.equal(await world.liveArchive(), held, 'the archive of the rollback is live')
         const waiting = await sql.query<{ archive_digest: string }>(statement`
           SELECT archive_digest FROM builds JOIN operations ON operations.id = builds.operation_id
           WHERE builds.environment_id = ${path.environmentId} AND start_time IS NULL AND finish_time IS NULL

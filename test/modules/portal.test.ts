@@ -1,4 +1,4 @@
-/** The portal is built when its sources changed, once, and never at the cost of the service. */
+/** The portal is built once after its sources changed, and never holds up the service. */
 import assert from 'node:assert/strict'
 import { cp, mkdir, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ test('a portal that was never built is built beside the running service, and fou
   assert.equal(second.now().state, 'ready', 'nothing is built when nothing changed')
 })
 
-test('a change of a source leads to a new build, and one of yesterday goes', async (t) => {
+test('a change of a source leads to a new build, and a build from yesterday is removed', async (t) => {
   const folder = await smallPortal(t)
   await openPortal({ log, folder }).settled
   const [before = ''] = await builds(folder)
@@ -86,7 +86,7 @@ test('services that start at the same time do not break the build of each other'
   assert.equal((await builds(folder)).length, 1, 'nothing half-made is left')
 })
 
-test('sources that cannot be built fail with what is wrong, and leave nothing behind', async (t) => {
+test('sources that cannot be built fail with the reason, and leave nothing behind', async (t) => {
   const folder = await smallPortal(t, 'import "./missing.ts"')
   const portal = openPortal({ log, folder })
   await portal.settled
@@ -111,7 +111,7 @@ test('a service that stops does not wait for the build', async (t) => {
   assert.equal(portal.now().state, 'building')
 })
 
-test('an installed package has no sources, and uses what was built', async (t) => {
+test('an installed package has no sources, and uses the built portal', async (t) => {
   const folder = await smallPortal(t)
   await openPortal({ log, folder }).settled
   const installed = join(await temporaryFolder(t), 'portal')

@@ -15,7 +15,7 @@ import type { Limits } from '../../src/engines/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { lowerModules } from '../support/parts.ts'
+import { openCoreModules } from '../support/modules/core.ts'
 import { until } from '../support/until.ts'
 
 const engine = await testSandbox()
@@ -49,7 +49,7 @@ const planOf = (more: Partial<Plan>): Plan => ({
 })
 
 const script = (text: string) => ({ argv: ['sh', '-c', text] })
-/** Sees the whole source, as an install with scripts of the app's own does. */
+/** Sees the whole source, like an install that runs scripts of the app. */
 const installing = (command: { argv: string[] }): Install => ({ ...command, folder: '', inputs: null })
 
 type Given = {
@@ -59,14 +59,14 @@ type Given = {
   limits?: Partial<Limits>
 } & Partial<Run>
 
-/** An unpacked archive with everything around it that a build has. */
+/** An unpacked archive with everything that a build needs. */
 async function workOf(
   t: TestContext,
   plan: Partial<Plan>,
   { files = {}, deadlines = {}, secrets = [], limits = {}, ...more }: Given = {},
 ) {
   const top = await temporaryFolder(t)
-  const { sql, clock, newId } = await lowerModules(t)
+  const { sql, clock, newId } = await openCoreModules(t)
   const place = createWorkspace({ folder: join(top, 'work'), user, isLayered: engine.overlayMissing === undefined })
   await place.empty()
   await place.makeFolder('source')
@@ -111,7 +111,7 @@ async function workOf(
   return {
     source: place.source,
     phases,
-    /** To its end, with the log in the file. Gives the folder of the output. */
+    /** Runs the build to its end, with the log in the file. Resolves to the folder of the output. */
     run: async () => {
       const made = await runPlan(
         { engine, packages, deadlines: all, limits: { ...LIMITS, ...limits }, networks: undefined },
@@ -147,7 +147,7 @@ test('a plan with nothing to do has its output where it was unpacked', async (t)
   assert.deepEqual(work.phases, [])
 })
 
-test('install and build see the variables, also in the place of a default, and HOME is ours', async (t) => {
+test('install and build see the variables, which override defaults, and HOME is set by the service', async (t) => {
   const notify = script('echo "$GREETING $CI $HUSKY $HOME"')
   const variables = { GREETING: 'hello', CI: '0', HOME: '/' }
   const work = await workOf(t, { install: installing(notify), build: notify }, { variables })
@@ -184,7 +184,7 @@ test('values of variables are never in the log, however the build writes them', 
   assert.equal(log.match(/\[secret\]/g)?.length, 3)
 })
 
-test('an install that a lockfile does not fit is LOCKFILE_MISMATCH', async (t) => {
+test('an install whose lockfile does not match is LOCKFILE_MISMATCH', async (t) => {
   const packageJson = { name: 'x', version: '1.0.0', dependencies: { local: 'file:./local' } }
   const lockfile = {
     ...{ name: 'x', version: '1.0.0', lockfileVersion: 3, requires: true },
@@ -227,7 +227,7 @@ test('an install without a lockfile says that versions may differ', async (t) =>
   assert.match(await work.log(), /There is no lockfile/)
 })
 
-/** Ignores what it is asked, and has a child in a session of its own that does so too. */
+/** Ignores SIGTERM, and has a child in a session of its own that ignores it too. */
 const stubborn = (mark: string) =>
   script(
     `trap '' TERM; setsid sh -c 'trap "" TERM; while :; do sleep 1; done' ${mark} & echo up; while :; do sleep 1; done`,
@@ -250,7 +250,7 @@ for (const [phase, what] of [
   ['INSTALLING', 'install'],
   ['BUILDING', 'build'],
 ] as const) {
-  test(`${what} has a deadline, after which its whole tree is gone`, async (t) => {
+  test(`${what} has a deadline, after which its whole process tree is gone`, async (t) => {
     const mark = randomUUID()
     const work = await workOf(t, { [what]: installing(stubborn(mark)) }, { deadlines: { [`${what}Ms`]: 600 } })
     await assert.rejects(work.run(), (error) => {
@@ -262,7 +262,7 @@ for (const [phase, what] of [
   })
 }
 
-test('a build that is cancelled ends with why, and its whole tree is gone', async (t) => {
+test('a build that is cancelled ends with the reason, and its whole process tree is gone', async (t) => {
   const [mark, cancelling] = [randomUUID(), new AbortController()]
   const work = await workOf(t, { build: stubborn(mark) }, { signal: cancelling.signal })
   const ended = assert.rejects(work.run(), /never mind/)
@@ -290,7 +290,7 @@ test('a server without the folder that it is in is NO_OUTPUT, also when somethin
   await assert.rejects(work.run(), failsWith('NO_OUTPUT', /left nothing in out\/server\.$/))
 })
 
-test('what belongs elsewhere too is copied into what is there, and what is missing is left out', async (t) => {
+test('files that are also needed elsewhere are copied there, and missing ones are left out', async (t) => {
   const copies = [
     { from: 'public', to: 'out/server/public' },
     { from: 'static', to: 'out/server/.next/static' },
@@ -339,14 +339,14 @@ for (const [what, build, output] of ELSEWHERE) {
   test(`${what} that leads out of the app's own folder is no output`, async (t) => {
     const target = await temporaryFolder(t)
     await mkdir(join(target, 'inner'))
-    await writeFile(join(target, 'inner/index.html'), 'of somebody else')
+    await writeFile(join(target, 'inner/index.html'), 'of another user')
     const work = await workOf(t, { build: script(build), output }, { variables: { TARGET: target } })
     await assert.rejects(work.run(), failsWith('NO_OUTPUT', /left nothing in/))
-    assert.equal(await readFile(join(target, 'inner/index.html'), 'utf8'), 'of somebody else')
+    assert.equal(await readFile(join(target, 'inner/index.html'), 'utf8'), 'of another user')
   })
 }
 
-test('nothing is copied or made through a link that the build has laid', async (t) => {
+test('nothing is copied or created through a link that the build made', async (t) => {
   const target = await temporaryFolder(t)
   const output = {
     ...SERVER,
@@ -360,7 +360,7 @@ test('nothing is copied or made through a link that the build has laid', async (
   assert.deepEqual(await readdir(target), [])
 })
 
-/** Sees what decides the packages, and nothing else. */
+/** Sees the files that determine the packages, and nothing else. */
 const installingFrom = (inputs: string[], text: string): Install => ({ ...script(text), folder: '', inputs })
 
 test('an install sees the files that decide it, and nothing else of the app', async (t) => {
@@ -381,7 +381,7 @@ test('an install of other people’s packages sees no variable of the tenant but
   assert.match(await work.log(), /^a-token,warn,\.$/m)
 })
 
-test('what an install leaves lies over the source, and the build finds both', async (t) => {
+test('the output of an install is layered over the source, and the build finds both', async (t) => {
   const install = installingFrom(['package-lock.json'], 'mkdir node_modules; echo package > node_modules/x')
   const build = script('mkdir dist; cat node_modules/x source > dist/index.html')
   const files = { 'package-lock.json': '{}', source: 'source\n' }

@@ -1,7 +1,7 @@
 /**
- * Whatever a tenant leaves in its tree, nothing of it gets to where the sandbox has something of ours. Held against the
- * kernel's own account of a sandbox that runs, with made-up trees: links at every level, loops, whiteouts, files in the place
- * of folders, and folders in the place of files.
+ * Whatever a tenant leaves in its tree, nothing of it reaches the paths where the sandbox has files of the service.
+ * Checked against the kernel's own view of a running sandbox, with made-up trees: links at every level, loops,
+ * whiteouts, files in the place of folders, and folders in the place of files.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -23,12 +23,12 @@ import { LIMITS } from '../support/machine/engine.ts'
 import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
-const skip = isRoot ? false : 'devices and owners of files take root'
+const skip = isRoot ? false : 'devices and owners of files need root'
 const USER = { uid: 210_021, gid: 210_021 }
 const limiter = await openLimiter({ name: `mounts${process.pid}` })
 
 const folder = await mkdtemp(join(tmpdir(), 'headland-mounts-'))
-// As strict as a data folder may be: the tenant's user does not get through it.
+// As strict as a data folder may be: the tenant's user cannot traverse it.
 await chmod(folder, 0o700)
 after(() => removeTree(folder))
 
@@ -37,7 +37,7 @@ await mkdir(tool)
 await writeFile(join(tool, 'npm'), 'ours')
 await writeFile(resolver, '# ours\n')
 
-/** Where the sandbox has something of ours, and what of this machine has to be there. */
+/** The paths of the service in the sandbox, and the file of this machine that each must show. */
 const OURS: Record<string, string | undefined> = {
   '/headland/node': process.execPath,
   '/headland/bin/npm': join(tool, 'npm'),
@@ -47,7 +47,7 @@ const OURS: Record<string, string | undefined> = {
   '/usr/bin/setpriv': '/usr/bin/setpriv',
   '/etc/ssl/certs': '/etc/ssl/certs',
   '/dev/null': '/dev/null',
-  // Made for the sandbox, and found nowhere else.
+  // Made for the sandbox, and not part of this machine.
   '/': undefined,
   '/headland': undefined,
   '/headland/launch.mjs': undefined,
@@ -56,8 +56,10 @@ const OURS: Record<string, string | undefined> = {
   '/tmp': undefined,
 }
 
-type Entry = { kind: 'folder' | 'file' | 'whiteout'; path: string } | { kind: 'link'; path: string; target: string }
-type Tree = { layers: Entry[][]; writable: string[]; cwd: string }
+type LayerEntry =
+  | { kind: 'folder' | 'file' | 'whiteout'; path: string }
+  | { kind: 'link'; path: string; target: string }
+type Tree = { layers: LayerEntry[][]; writable: string[]; cwd: string }
 
 const NAMES = ['.next', 'cache', 'trap', 'headland', 'node', 'a b', '-P']
 const TARGETS = [
@@ -87,15 +89,15 @@ const TARGETS = [
   ...['/tmp', '/app', '/app/.next', '/app/.next/cache', '/app/trap/cache', '../sys/0', '/sys', folder, 'nowhere'],
 ]
 const aPath = fc.array(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 4 }).map((steps) => steps.join('/'))
-const anEntry: fc.Arbitrary<Entry> = fc.oneof(
+const anEntry: fc.Arbitrary<LayerEntry> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('folder', 'file', 'whiteout'), path: aPath }) },
   {
     weight: 3,
     arbitrary: fc.record({ kind: fc.constant('link' as const), path: aPath, target: fc.constantFrom(...TARGETS) }),
   },
-) as fc.Arbitrary<Entry>
+) as fc.Arbitrary<LayerEntry>
 const somePaths = fc.array(fc.array(anEntry, { maxLength: 12 }), { minLength: 1, maxLength: 3 })
-/** Folders that are wanted writable are mostly there in one layer or another, or something else is in their place. */
+/** Folders that should be writable mostly exist in one of the layers, or something else is in their place. */
 const aTree: fc.Arbitrary<Tree> = fc
   .record({
     layers: somePaths,
@@ -110,7 +112,7 @@ const aTree: fc.Arbitrary<Tree> = fc
     return { layers, cwd, writable: picks.map((pick) => there[pick % there.length] ?? other) }
   })
 
-/** What somebody outside of the tests did: the mount for the cache landed on /headland, and `node` was run by root. */
+/** An attack that worked once: the mount for the cache landed on /headland, and root ran `node`. */
 const THE_ATTACK: Tree = {
   layers: [
     [
@@ -127,7 +129,7 @@ const THE_ATTACK: Tree = {
 }
 
 for (const [index, name] of ['by the tenant’s user', 'by root'].entries()) {
-  test(`no path of ours in a sandbox that is made ${name} leads to anything of a tenant’s, whatever its tree holds`, {
+  test(`no path of the service in a sandbox that is made ${name} leads to a file of a tenant, whatever its tree contains`, {
     skip,
   }, async () => {
     const engine = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: tmpdir(), limiter, identity: index })
@@ -140,7 +142,7 @@ for (const [index, name] of ['by the tenant’s user', 'by root'].entries()) {
   })
 }
 
-/** Starts an app with that tree, and asks the kernel what is where. */
+/** Starts an app with that tree, and reads its mounts from the kernel. */
 async function showsNothing(engine: Engine, tree: Tree) {
   const place = await mkdtemp(join(folder, 'case-'))
   let running: Process | undefined
@@ -151,7 +153,8 @@ async function showsNothing(engine: Engine, tree: Tree) {
       if (pid !== undefined) await lookAt(pid, running.pid)
     })
   } catch (error) {
-    // The kernel lists a whiteout that covers nothing and then finds no file: what cannot be copied is not started.
+    // The kernel lists a whiteout that covers nothing, but cannot open it: such a tree cannot be copied, and the app is
+    // not started.
     if (!/could not be made: cp: cannot stat/.test((error as Error).message)) throw error
   } finally {
     await running?.stop(0)
@@ -208,11 +211,11 @@ async function withJob(place: string, { layers, writable, cwd }: Tree, use: (job
   }
 }
 
-async function makeLayer(top: string, entries: readonly Entry[]): Promise<string> {
+async function makeLayer(top: string, entries: readonly LayerEntry[]): Promise<string> {
   await mkdir(top)
   for (const entry of entries) {
     const at = join(top, entry.path)
-    // Where something else is already, the first one stays: nothing is made through a link.
+    // If the path already exists, the first entry stays: nothing is created through a link.
     if (!(await isFree(top, entry.path))) continue
     await mkdir(dirname(at), { recursive: true })
     if (entry.kind === 'folder') await mkdir(at)
@@ -235,7 +238,7 @@ async function isFree(top: string, path: string): Promise<boolean> {
   return false
 }
 
-/** The program itself, once it runs; nothing where its folder is none, so that it never did. */
+/** The pid of the program, once it runs; undefined if its working folder is not a folder, so that it never started. */
 async function untilIn(running: Process): Promise<number | undefined> {
   let isOver = false
   void running.exited.then(() => {
@@ -250,7 +253,7 @@ async function untilIn(running: Process): Promise<number | undefined> {
   })
   if (found !== 'over') return found
   const { code } = await running.exited
-  assert.equal(code, 127, 'it ends only where there is no folder to start in')
+  assert.equal(code, 127, 'it ends only if there is no folder to start in')
   return undefined
 }
 
@@ -269,7 +272,8 @@ async function lookAt(pid: number, monitor: number) {
     await readFile(join(`/proc/${pid}/root`, 'headland/launch.mjs'), 'utf8'),
     await readFile(new URL('../../src/engines/launch.mjs', import.meta.url), 'utf8'),
   )
-  // And the other way round: what is writable is a folder of the app's own run, seen in the app and nowhere else.
+  // And conversely: every writable mount is a folder of the app's own run, mounted inside the app's folder and nowhere
+  // else.
   for (const { at, root, options } of mounts) {
     if (!root.startsWith(`${folder}/`)) continue
     if (options.includes('rw')) assert.ok(at.startsWith('/app/') && root.includes('/run/own/'), `${root} is at ${at}`)
@@ -292,7 +296,10 @@ const mountsOf = (text: string): Seen[] =>
       return { id: Number(id), root, at, options: options.split(',') }
     })
 
-/** Which mount a path is in, and which file it is. It is gone to step by step from the program's root, so no link is followed. */
+/**
+ * The mount of a path, and the identity of the file. The path is walked step by step from the program's root, so no
+ * link is followed.
+ */
 async function kernelOn(pid: number, path: string, mounts: readonly Seen[]) {
   const { O_PATH, O_NOFOLLOW } = { O_PATH: 0o10000000, O_NOFOLLOW: constants.O_NOFOLLOW }
   let at = openSync(`/proc/${pid}/root`, O_PATH)

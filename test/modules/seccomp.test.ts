@@ -28,9 +28,9 @@ type Options = {
   path?: string
   environment?: Record<string, string>
   cwd?: string
-  /** Bubblewrap by a user who is not root, as where the service is none. */
+  /** Bubblewrap started by a user other than root, as by a service without root. */
   isPlain?: boolean
-  /** Root inside, without any capability: what no tenant ever is. */
+  /** Root inside, without any capability, which no tenant ever gets. */
   isRootInside?: boolean
 }
 
@@ -68,7 +68,7 @@ async function run(argv: readonly string[], options: Options = {}) {
 
 const numberOf = (call: SystemCallName): number | null => NUMBERS[call][process.arch === 'x64' ? 0 : 1]
 
-/** Makes each call in turn, and says which error it had, by number: 0 is none. */
+/** Makes each call in turn, and returns the number of its error: 0 is none. */
 const CALLER = 'for (@ARGV) { my ($nr, @a) = map { $_ + 0 } split /,/; print syscall($nr, @a) == -1 ? $! + 0 : 0, " " }'
 
 async function errors(calls: readonly (readonly [call: SystemCallName, ...args: number[]])[], options: Options = {}) {
@@ -82,7 +82,7 @@ async function errors(calls: readonly (readonly [call: SystemCallName, ...args: 
 
 const runNode = (script: string, options?: Options) => run(['/headland/node', '-e', script], options)
 
-// What is refused.
+// Refused calls.
 
 test('the kernel answers every refused call as the list says', async () => {
   const listed = REFUSED.flatMap(({ calls, answer }) =>
@@ -95,7 +95,7 @@ test('the kernel answers every refused call as the list says', async () => {
   )
 })
 
-/** Whoever is not root has to get to the launcher for this one. */
+/** A user other than root must be able to reach the launcher. */
 const isReachable = !isRoot || spawnSync('/usr/bin/test', ['-r', LAUNCHER], TENANT).status === 0
 
 for (const isPlain of isRoot ? [false, true] : [true]) {
@@ -151,7 +151,7 @@ test('there are no sockets but local ones, those of the internet and the list of
   )
 })
 
-test('bits that the kernel does not look at get a call around no check', async () => {
+test('bits that the kernel ignores do not bypass a check', async () => {
   const upper = 2 ** 32
   const found = await errors([
     ['socket', upper + 38, 5, 0],
@@ -180,11 +180,11 @@ test('the filter holds for every process inside, the first one as well', async (
 test('a program may still put a filter of its own over it', async () => {
   const [x64, arm64] = [317, 277]
   const script = `syscall(${process.arch === 'x64' ? x64 : arm64}, 1, 0, 0); print $! + 0`
-  // EFAULT: the kernel looked for the filter where there is none.
+  // EFAULT: the kernel tried to read the filter from an invalid address, so the call was allowed.
   assert.equal((await run(['perl', '-e', script])).text, '14')
 })
 
-// What there is to see.
+// What a program can see.
 
 test('there are the usual devices and no others', async () => {
   const isDevice = 'for f in /dev/* /dev/pts/* /dev/shm/*; do [ -L $f ] || [ ! -c $f -a ! -b $f ] || echo $f; done'
@@ -195,7 +195,7 @@ test('there are the usual devices and no others', async () => {
   )
 })
 
-test('there is no terminal to speak to', async () => {
+test('there is no terminal', async () => {
   assert.match((await run(['sh', '-c', 'echo > /dev/tty'])).text, /No such device or address/)
 })
 
@@ -231,7 +231,7 @@ test('not even what /proc has of a program itself can be written', async () => {
   assert.equal(text.match(/Read-only file system/g)?.length, 3, text)
 })
 
-test('what /proc says of the machine cannot be read, and what of the processes can', async () => {
+test('files of /proc about the machine cannot be read, and those about processes can', async () => {
   const script = `cd /proc; cat cmdline keys interrupts; ls fs bus; grep -c . cpuinfo meminfo self/stat`
   const { text } = await run(['sh', '-c', script])
   assert.equal(text.match(/Permission denied|No such file/g)?.length, 5, text)
@@ -242,13 +242,13 @@ test('there is no /sys', async () => {
   assert.match((await run(['ls', '/sys'])).text, /No such file or directory$/)
 })
 
-// What still works.
+// Calls that still work.
 
 test('Node starts threads and processes, and waits for them', async () => {
   const { code, text } = await runNode(`
     const { Worker } = require('node:worker_threads'), { execFile } = require('node:child_process')
     const worker = new Worker('require("node:worker_threads").parentPort.postMessage("thread")', { eval: true })
-    worker.on('message', (said) => execFile('echo', ['child'], (_, out) => console.log(said, out.trim())))`)
+    worker.on('message', (text) => execFile('echo', ['child'], (_, out) => console.log(text, out.trim())))`)
   assert.deepEqual([code, text], [0, 'thread child'])
 })
 
@@ -257,13 +257,13 @@ test('Node serves and asks over TCP, UDP and a local socket', async () => {
     const http = require('node:http'), net = require('node:net'), dgram = require('node:dgram')
     const server = http.createServer((_, answer) => answer.end('tcp'))
     server.listen(0, '127.0.0.1', async () => {
-      const said = await (await fetch('http://127.0.0.1:' + server.address().port)).text()
+      const reply = await (await fetch('http://127.0.0.1:' + server.address().port)).text()
       server.close()
       const local = net.createServer((socket) => socket.end('local')).listen('/tmp/socket', () => {
         net.connect('/tmp/socket').on('data', (data) => {
           local.close()
           const udp = dgram.createSocket('udp4')
-          udp.on('message', (message) => { console.log(said, String(data), String(message)); udp.close() })
+          udp.on('message', (message) => { console.log(reply, String(data), String(message)); udp.close() })
           udp.bind(0, '127.0.0.1', () => udp.send('udp', udp.address().port, '127.0.0.1'))
         })
       })

@@ -1,4 +1,7 @@
-/** The one port of this machine that apps reach. As root, with real namespaces and rules; else these are skipped. */
+/**
+ * The one port of this machine that apps reach. As root, with real namespaces and rules; otherwise these tests are
+ * skipped.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { realpath } from 'node:fs/promises'
@@ -14,7 +17,7 @@ import { until } from '../support/until.ts'
 const skip = (await reasonToSkip({ after })) ?? false
 assert.ok(process.getuid?.() !== 0 || !skip, String(skip))
 
-/** As the service listens to apps: it says who calls. */
+/** Listens as the service does for apps, and answers with the address of the caller. */
 async function listenAt(scope: Scope, host: string): Promise<number> {
   const server = createServer((socket) => socket.on('error', () => undefined).write(String(socket.remoteAddress)))
   server.listen({ host, port: 0 })
@@ -23,7 +26,7 @@ async function listenAt(scope: Scope, host: string): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Whether a process of root on this machine gets through. */
+/** Whether a process of root on this machine can connect. */
 function reachesFromHere(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: 500 })
@@ -63,7 +66,7 @@ test('the service sees the address that the app has, and no other', { skip }, as
   assert.equal(await runJob(view, script, { host: networks.gateway, port }), `${view.address}\n`)
 })
 
-test('nobody else reaches it: no neighbour, no user of this machine, no app of another service', {
+test('only apps of the service reach it: no neighbour, no user of this machine, no app of another service', {
   skip,
 }, async (t) => {
   const networks = await open(t)
@@ -81,7 +84,7 @@ test('nobody else reaches it: no neighbour, no user of this machine, no app of a
   assert.deepEqual(await callFrom(stranger, { service }), { service: 'ECONNREFUSED' })
 })
 
-test('rules that somebody flushed come back with the port', { skip }, async (t) => {
+test('rules that another program flushed are restored with the port', { skip }, async (t) => {
   const networks = await open(t)
   const port = await listenAt(t, networks.gateway)
   await networks.openService(port)
@@ -105,7 +108,7 @@ const calls = Array.from({ length: values.count }, () => new Promise((resolve) =
 Promise.all(calls).then(() => { console.log(JSON.stringify(found)); process.exit() })
 `
 
-test('an app has so many connections to it at a time, and others have theirs all the same', { skip }, async (t) => {
+test('an app has a bounded number of connections to it, and other apps are not affected', { skip }, async (t) => {
   const networks = await open(t)
   const port = await listenAt(t, networks.gateway)
   await networks.openService(port)

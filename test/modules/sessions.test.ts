@@ -4,10 +4,10 @@ import { type AttemptLimit, createAttempts, LOG_IN_LIMITS } from '../../src/acco
 import { createKnownNetworks, KNOWN_NETWORKS } from '../../src/accounts/known-networks.ts'
 import { SESSION_MS } from '../../src/accounts/sessions.ts'
 import { statement } from '../../src/storage/index.ts'
-import { lowerModules } from '../support/parts.ts'
+import { openCoreModules } from '../support/modules/core.ts'
 
-async function withOwner(t: Parameters<typeof lowerModules>[0]) {
-  const modules = await lowerModules(t)
+async function withOwner(t: Parameters<typeof openCoreModules>[0]) {
+  const modules = await openCoreModules(t)
   const made = await modules.users.create('Owner@Example.com', 'agency', 'owner', { makeAccount: true })
   return { ...modules, password: made.password?.reveal() ?? '' }
 }
@@ -23,7 +23,7 @@ test('a wrong password and an unknown user get the same answer', async (t) => {
   const { sessions } = await withOwner(t)
   const refusal = { reason: 'LOG_IN_FAILED', message: 'The e-mail address and the password do not belong together.' }
   await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '127.0.0.1'), refusal)
-  await assert.rejects(sessions.logIn('nobody@example.com', 'wrong', '127.0.0.1'), refusal)
+  await assert.rejects(sessions.logIn('unknown@example.com', 'wrong', '127.0.0.1'), refusal)
 })
 
 test('a session ends by logging out, with its time, and with a reset of the password', async (t) => {
@@ -60,16 +60,16 @@ test('guesses at one user from one network are refused after the burst, and allo
   await sessions.logIn('owner@example.com', password, '10.0.0.1')
 })
 
-test('wrong guesses from one network do not keep the owner out, who comes from another', async (t) => {
+test('wrong guesses from one network do not lock out the owner on another network', async (t) => {
   const { sessions, password } = await withOwner(t)
   for (let times = 0; times <= LOG_IN_LIMITS.guesses.burst; times++)
     await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.9'))
   await sessions.logIn('owner@example.com', password, '198.51.100.7')
 })
 
-/** As if so many attempts were paid already: a hundred slow hashes would prove no more. */
+/** Records so many attempts directly: a hundred slow hashes would prove no more. */
 async function exhaust(
-  { sql, clock }: Pick<Awaited<ReturnType<typeof lowerModules>>, 'sql' | 'clock'>,
+  { sql, clock }: Pick<Awaited<ReturnType<typeof openCoreModules>>, 'sql' | 'clock'>,
   subject: string,
   { burst, intervalMs }: AttemptLimit,
 ) {
@@ -80,7 +80,7 @@ async function exhaust(
   )
 }
 
-test('many machines have a bounded number of guesses at one user, who logs in meanwhile from where they did before', async (t) => {
+test('many machines have a bounded number of guesses at one user, who can still log in from a known network', async (t) => {
   const modules = await withOwner(t)
   const { sessions, password, clock } = modules
   const home = '2001:db8:1:2::1'
@@ -89,9 +89,9 @@ test('many machines have a bounded number of guesses at one user, who logs in me
   for (const stranger of ['203.0.113.1', '203.0.113.2', '2001:db8:1:3::1'])
     await assert.rejects(sessions.logIn('owner@example.com', password, stranger), { reason: 'TOO_MANY_LOG_INS' })
 
-  // From the same /64, under another address of it, as a device has a new one every day.
+  // From another address of the same /64, as a device gets a new one every day.
   await sessions.logIn('owner@example.com', password, '2001:db8:1:2:aaaa::9')
-  // Guesses from home are still counted there.
+  // Guesses from the known network are still counted there.
   for (let times = 0; times < LOG_IN_LIMITS.guesses.burst; times++)
     await assert.rejects(sessions.logIn('owner@example.com', 'wrong', home), { reason: 'LOG_IN_FAILED' })
   await assert.rejects(sessions.logIn('owner@example.com', 'wrong', home), { reason: 'TOO_MANY_LOG_INS' })
@@ -101,7 +101,7 @@ test('many machines have a bounded number of guesses at one user, who logs in me
   await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.4'), { reason: 'TOO_MANY_LOG_INS' })
 })
 
-test('a network is a stranger again after a new password, and when it was not used for long', async (t) => {
+test('a network is unknown again after a new password, and when it was not used for long', async (t) => {
   const modules = await withOwner(t)
   const { sessions, users, clock, password } = modules
   await sessions.logIn('owner@example.com', password, '198.51.100.7')
@@ -130,7 +130,7 @@ test('of the networks of a user only the latest are known', async (t) => {
   assert.equal((await sql.query(statement`SELECT * FROM known_networks`)).length, KNOWN_NETWORKS.perUser)
 })
 
-test('all addresses of one IPv6 network are counted as one, and one of IPv4 in either form', async (t) => {
+test('all addresses of one IPv6 network count as one, and so do both forms of an IPv4 address', async (t) => {
   const modules = await withOwner(t)
   await exhaust(modules, 'network 2001:db8:9:9::/64', LOG_IN_LIMITS.network)
   await exhaust(modules, 'network 10.9.9.9', LOG_IN_LIMITS.network)
@@ -141,8 +141,8 @@ test('all addresses of one IPv6 network are counted as one, and one of IPv4 in e
     await assert.rejects(sessions.logIn('a@example.com', 'x', address), { reason: 'LOG_IN_FAILED' }, address)
 })
 
-test('an address of a user cannot be made up that pays for another user', async (t) => {
-  const { sql, clock } = await lowerModules(t)
+test('no made-up e-mail address is counted as another user', async (t) => {
+  const { sql, clock } = await openCoreModules(t)
   const { take } = createAttempts({ sql, clock })
   const made = [
     'owner@example.com',
@@ -155,7 +155,7 @@ test('an address of a user cannot be made up that pays for another user', async 
   assert.equal(rows.length, 1 + 2 * made.length)
 })
 
-test('a right password gives its user the attempts back from there, and from nowhere else', async (t) => {
+test('a correct password resets the attempts of its user from that network, and from no other', async (t) => {
   const { sessions, password } = await withOwner(t)
   const guess = (address: string) => sessions.logIn('owner@example.com', 'wrong', address)
   for (const address of ['10.1.0.1', '10.1.0.2'])
@@ -166,7 +166,7 @@ test('a right password gives its user the attempts back from there, and from now
   await assert.rejects(guess('10.1.0.2'), { reason: 'TOO_MANY_LOG_INS' })
 })
 
-test('who guesses at the password of an open session is counted wherever they are', async (t) => {
+test('guesses at the password of an open session are counted from any network', async (t) => {
   const { sessions, password } = await withOwner(t)
   const { token, session } = await sessions.logIn('owner@example.com', password, '10.0.0.1')
   const mine = { token: token.reveal(), user: session.user }
@@ -200,11 +200,11 @@ test('a user who joins a second account keeps the password and has a role in eac
   await assert.rejects(users.create('owner@example.com', 'second', 'viewer'), { reason: 'USER_EXISTS' })
 })
 
-test('a log-in that was under way while the password was changed opens no session', async (t) => {
+test('a log-in that began before a change of the password opens no session', async (t) => {
   const { sessions, users, password } = await withOwner(t)
   const { token, session } = await sessions.logIn('owner@example.com', password, '127.0.0.1')
   const mine = { token: token.reveal(), user: session.user }
-  // Hashes are made one at a time: the log-in's comes last, long after the old password was read.
+  // Hashes are computed one at a time: that of the log-in comes last, long after the old password was read.
   const reset = users.resetPassword('owner@example.com')
   const late = sessions.logIn('owner@example.com', password, '127.0.0.1')
   const refused = assert.rejects(late, { reason: 'LOG_IN_FAILED' })
@@ -213,7 +213,7 @@ test('a log-in that was under way while the password was changed opens no sessio
   assert.equal(await sessions.find(mine.token), undefined)
 })
 
-test('of two changes of a password at once, one holds', async (t) => {
+test('of two concurrent changes of a password, one takes effect', async (t) => {
   const { sessions, password } = await withOwner(t)
   const { token, session } = await sessions.logIn('owner@example.com', password, '127.0.0.1')
   const mine = { token: token.reveal(), user: session.user }

@@ -20,7 +20,7 @@ assert.ok('start' in engine, 'the tests need bubblewrap')
 const user = process.getuid?.() === 0 ? { uid: 210_003, gid: 210_003 } : undefined
 const never = new AbortController().signal
 
-/** A server that answers `up`, after whatever else it does with a request. */
+/** A server that answers `up`, after the given code has handled the request. */
 const server = (more = '', before = '') => `
   const http = require('node:http')
   const fs = require('node:fs')
@@ -35,7 +35,7 @@ const STUBBORN = `process.on('SIGTERM', () => {})`
 
 type Given = { files?: Record<string, string>; links?: Record<string, string> } & Partial<InstanceSpec>
 
-/** An app as a build leaves it, with its own log and a word in its arguments by which its processes are found. */
+/** An app as built, with its own log and a mark in its arguments by which its processes are found. */
 async function appOf(t: TestContext, script: string, { files = {}, links = {}, ...more }: Given = {}) {
   const folder = await temporaryFolder(t)
   const [filesFolder, runFolder, mark] = [join(folder, 'files'), join(folder, 'run'), randomUUID()]
@@ -77,7 +77,7 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
       log: await logs.create('app', { secrets: [], whenFull: 'rotate', maxBytes: 1_000_000 }),
     }),
     lines: (): Promise<LogLine[]> => logs.read('app', 0),
-    /** Without what the service says of it. */
+    /** Without the lines of the service about it. */
     written: async (): Promise<LogLine[]> => (await logs.read('app', 0)).filter(({ stream }) => stream !== 'service'),
     /** Fails when a process of the app, or of its sandbox, does not go away. */
     async leavesNothing() {
@@ -94,12 +94,12 @@ async function giveTo({ uid, gid }: { uid: number; gid: number }, folder: string
   }
 }
 
-/** A killed process that nobody has waited for yet has no arguments any more. */
+/** A zombie has no arguments any more. */
 async function processesNaming(...words: string[]): Promise<string[]> {
   const found: string[] = []
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-    // A sandbox is named by what it mounts: its arguments tell nothing.
+    // A sandbox is found by its mounts, since its arguments do not have the mark.
     const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')
     if (words.some((word) => command.includes(word) || mounts.includes(word))) found.push(command)
   }
@@ -123,7 +123,7 @@ function supervise(
   return {
     ...supervisor,
     clock,
-    /** Every state that was told, of the deployment. */
+    /** Every reported state of the deployment. */
     record({ deployment }: InstanceSpec) {
       const states: (resources.InstanceState | undefined)[] = []
       supervisor.onChange(() => states.push(supervisor.of(deployment)?.state))
@@ -166,7 +166,7 @@ test('an app is told where to listen and that it is in production, whatever its 
   )
 })
 
-test('an app sees the name that visitors ask for when it is first asked', async (t) => {
+test('the first request of an app has the host name that visitors use', async (t) => {
   const supervisor = supervise(t)
   const { spec, written } = await appOf(t, server(`console.log('asked as ' + request.headers.host)`))
   await supervisor.start(spec, never)
@@ -234,7 +234,7 @@ test('a start of an app that listens elsewhere is rejected with the port that it
   await leavesNothing()
 })
 
-test('a start that is aborted is rejected with why, and leaves no process', async (t) => {
+test('a start that is aborted is rejected with the reason, and leaves no process', async (t) => {
   const supervisor = supervise(t)
   const { spec, isThere, leavesNothing } = await appOf(t, 'setInterval(() => {}, 1000)')
   const cancelling = new AbortController()
@@ -246,7 +246,7 @@ test('a start that is aborted is rejected with why, and leaves no process', asyn
   await leavesNothing()
 })
 
-test('a start that the machine refuses is rejected, and harms nobody else', async (t) => {
+test('a start that the machine refuses is rejected, and does not affect other apps', async (t) => {
   const bubblewrap = join(await temporaryFolder(t), 'bwrap')
   await copyFile(BUBBLEWRAP, bubblewrap)
   const short = await testSandbox(bubblewrap)
@@ -265,7 +265,7 @@ test('an app that runs already is not started again', async (t) => {
   assert.equal(await supervisor.ask(spec), 'up')
 })
 
-test('of two starts of one deployment at a time the later one holds', async (t) => {
+test('of two concurrent starts of one deployment the later one wins', async (t) => {
   const supervisor = supervise(t)
   const script = `if (process.env.SILENT) setInterval(() => {}, 1000); else { ${server()} }`
   const { spec, again, isThere, leavesNothing } = await appOf(t, script)
@@ -318,7 +318,7 @@ test('five deaths in a row are a CRASH_LOOP, which is still tried and can end', 
   assert.equal(supervisor.of(spec.deployment)?.restarts, 5)
 })
 
-test('an app that held for more than a minute has the shortest pause again', async (t) => {
+test('an app that ran for more than a minute has the shortest pause again', async (t) => {
   const supervisor = supervise(t)
   const { spec } = await appOf(t, server())
   await supervisor.start(spec, never)
@@ -542,7 +542,7 @@ test('an app that dies while it drains is not waited for any longer, nor started
   await leavesNothing()
 })
 
-test('whoever retires an app that is being retired waits for the same end', async (t) => {
+test('a second call that retires an app waits for the same end', async (t) => {
   const supervisor = supervise(t)
   const { spec, leavesNothing } = await appOf(t, server('', STUBBORN))
   await supervisor.start(spec, never)
@@ -563,7 +563,7 @@ test('a stop ends every app, and does not wait as long as one that is being reti
   assert.deepEqual(supervisor.all(), [])
 })
 
-test('every change of state is told', async (t) => {
+test('every change of state is reported', async (t) => {
   const supervisor = supervise(t)
   const { spec } = await appOf(t, server())
   const states = supervisor.record(spec)
@@ -577,7 +577,7 @@ test('every change of state is told', async (t) => {
   assert.deepEqual(states, ['RUNNING', 'RESTARTING', 'RUNNING', 'ASLEEP', 'STARTING', 'RUNNING'])
 })
 
-/** Answers with what came of writing to the path that was asked for. */
+/** Tries to write to the requested path, and answers with the result. */
 const WRITER = `
   const path = '.' + request.url
   try { fs.appendFileSync(path, '+'); return response.end(fs.readFileSync(path)) }
@@ -620,7 +620,7 @@ test('a link where a writable folder should be leads to nothing of this machine'
   const supervisor = supervise(t)
   const secret = await temporaryFolder(t)
   await mkdir(join(secret, 'inner'))
-  for (const name of ['file', 'inner/file']) await writeFile(join(secret, name), 'of somebody else')
+  for (const name of ['file', 'inner/file']) await writeFile(join(secret, name), 'of another user')
   const { spec } = await appOf(t, server(WRITER), {
     links: { cache: secret, outer: secret },
     writable: ['cache', 'outer/inner', 'missing'],
@@ -661,15 +661,15 @@ test('of two writable folders that lie in one another the outer one holds both',
   assert.deepEqual(await readdir(join(spec.runFolder, 'own')), ['a'])
 })
 
-test('the log has what the app wrote, and what became of it', async (t) => {
+test('the log has the output of the app, and how it ended', async (t) => {
   const supervisor = supervise(t)
   const { spec, lines } = await appOf(t, server('', `console.log('to stdout'); console.error('to stderr')`))
   await supervisor.start(spec, never)
   await supervisor.die(spec)
   await supervisor.retire(spec.deployment)
-  const told = (await lines()).map(({ stream, text }) => `${stream}: ${text}`)
+  const logged = (await lines()).map(({ stream, text }) => `${stream}: ${text}`)
   const id = shortId(spec.deployment)
-  assert.deepEqual(told.toSorted(), [
+  assert.deepEqual(logged.toSorted(), [
     `service: Deployment ${id} starts: build ${id}.`,
     'service: The app ended by itself (exit code 7).',
     'stderr: to stderr',
@@ -711,7 +711,7 @@ test('a deployment that does not come up ends in its log as it began', async (t)
 
 const TWO: AwakeLimits = { apps: 2, memoryBytes: 0 }
 
-test("an app above the account's limit takes the place of the one that was unvisited for longest", async (t) => {
+test("an app above the account's limit replaces the one that was unvisited for longest", async (t) => {
   const supervisor = supervise(t, { awakeLimits: TWO })
   const [first, second, third] = [await appOf(t, server()), await appOf(t, server()), await appOf(t, server())]
   const elsewhere = await appOf(t, server(), { owner: { account: 'theirs', environment: 'theirs' } })
@@ -790,7 +790,7 @@ test('an app for which there is no place, since all others still start, is refus
   await first
 })
 
-test('apps that use more together than the account may have are told, the longest unvisited first', async (t) => {
+test('apps that together use more than the account may have are reported, the longest unvisited first', async (t) => {
   const hungry = server('', 'const held = Buffer.alloc(60e6, 1)')
   const supervisor = supervise(t, { awakeLimits: { apps: 0, memoryBytes: 150e6 } })
   const apps = await Promise.all(Array.from({ length: 3 }, () => appOf(t, hungry)))
@@ -801,7 +801,7 @@ test('apps that use more together than the account may have are told, the longes
   await until(() => supervisor.awake('ours').memoryBytes > 150e6)
   const [first] = supervisor.excess()
   assert.equal(first, apps[0]?.spec.deployment)
-  // What is measured moves, so it may take another look.
+  // The measurement varies, so it may take a second one.
   for (let looks = 0; looks < 3; looks++) {
     for (const deployment of supervisor.excess()) await supervisor.sleep(deployment)
   }

@@ -1,4 +1,4 @@
-/** With the real registry, by the machine's npm: what is fetched runs in the sandbox, for a tenant's user. */
+/** With the real registry, by the machine's npm: fetched programs run in the sandbox, for a tenant's user. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -71,7 +71,7 @@ const CASES: Case[] = [
     commands: ['bun', 'bunx'],
   },
   {
-    // It is a program of its own, and not a script.
+    // It is a binary, and not a script.
     wanted: { node: '20', packageManager: { name: 'pnpm', version: '12' } },
     node: /^v20\./,
     version: /^12\./,
@@ -106,7 +106,7 @@ for (const { wanted, node, version, commands } of CASES) {
   })
 }
 
-test("what a package manager starts runs on the app's Node, be it run by another one itself", async () => {
+test("a package manager starts programs on the app's Node, even if it runs on another one itself", async () => {
   const toolchain = await open({ node: '20', packageManager: { name: 'pnpm', version: '11' } })
   const script = `echo '{"scripts":{"v":"node --version"}}' > package.json && pnpm --silent run v`
   assert.match(await say(toolchain, 'sh', '-c', script), /^v20\./m)
@@ -119,7 +119,7 @@ test('every Node trusts what the machine trusts', async () => {
   }
 })
 
-test('what was fetched is fetched no more, by this process or another', async () => {
+test('a toolchain is fetched only once, by this process or another', async () => {
   const before = await readdir(folder)
   const again = await openHere()
   for (const { wanted } of CASES) {
@@ -129,7 +129,7 @@ test('what was fetched is fetched no more, by this process or another', async ()
   assert.deepEqual(await readdir(folder), before)
 })
 
-test('two who want the same at the same time wait for one fetch', async (t) => {
+test('concurrent requests for the same toolchain wait for one fetch', async (t) => {
   const own = await temporaryFolder(t)
   const tools = await openToolchains({ folder: own, environment: machineEnvironment(), isIsolating: true })
   const exact: Exact = { node: tools.own().node, packageManager: { name: 'yarn', version: '1.22.22' } }
@@ -176,7 +176,7 @@ test('a build that is cancelled while it fetches leaves nothing, not even a proc
   await until(async () => (await npmsIn(own)) === 0)
 })
 
-test('a service that is killed while it fetches leaves nothing that anybody sees, and the next one sweeps', async (t) => {
+test('a service that is killed while it fetches leaves nothing visible, and the next one sweeps', async (t) => {
   const own = await temporaryFolder(t)
   const script = `
     import { openToolchains } from ${JSON.stringify(import.meta.resolve('../../src/builds/toolchain/index.ts'))}
@@ -189,7 +189,7 @@ test('a service that is killed while it fetches leaves nothing that anybody sees
   await gone
   const next = await openToolchains({ folder: own, environment: machineEnvironment(), isIsolating: true })
   assert.deepEqual(await next.list(), [])
-  // npm outlives whoever started it, and ends by itself.
+  // npm outlives the service that started it, and ends by itself.
   await until(async () => (await npmsIn(own)) === 0)
   assert.deepEqual(await next.list(), [])
   await next.sweep()

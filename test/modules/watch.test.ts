@@ -1,4 +1,4 @@
-/** The edge as a process of its own, and what it and the control plane say to each other. */
+/** The edge as a process of its own, and the messages between it and the control plane. */
 import assert from 'node:assert/strict'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ test('a sleeping deployment is woken, served, reported, drained and put to sleep
   await drained
 })
 
-test('an edge that stood still tells for how long, and what it was doing', async (t) => {
+test('an edge whose event loop was blocked reports for how long, and what it was doing', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('ok'))
   const edge = await edgeProcess(t)
   await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
@@ -74,7 +74,7 @@ test('an edge that stood still tells for how long, and what it was doing', async
   assert.ok(stalls.every(({ doing, cpuMs }) => doing !== '' && cpuMs < STALL_MS))
 })
 
-test('an edge that dies has nothing in flight, and comes back with the newest table', async (t) => {
+test('an edge that dies has nothing in flight, and is restarted with the newest table', async (t) => {
   let asked = 0
   const upstream = await startUpstream(t, (request, response) => {
     if (request.url === '/never') asked++
@@ -117,7 +117,7 @@ test('an edge that is stopped lets a request end, and takes no other', async (t)
   const stopped = edge.stop(20_000)
   let isRefused = false
   while (!isRefused) {
-    isRefused = await ask(edge.port, { host: 'nobody' }).then(
+    isRefused = await ask(edge.port, { host: 'unknown' }).then(
       () => false,
       () => true,
     )

@@ -13,7 +13,7 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
   const digestOf = (bytes: Uint8Array): Digest => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 
   suite(`${adapter} as Blobs`, () => {
-    test('what was put is read back under its SHA-256', async (t) => {
+    test('a stored blob is read back by its SHA-256', async (t) => {
       const blobs = await open(t)
       const chunks = [randomBytes(70_000), randomBytes(1), randomBytes(300_000)]
       const whole = Buffer.concat(chunks)
@@ -36,7 +36,7 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       assert.deepEqual(await buffer(await blobs.open(both[0].digest)), bytes)
     })
 
-    test('what is lent is there for as long as it is used, and no blob before or after', async (t) => {
+    test('a lent file exists for as long as it is used, and is no blob before or after', async (t) => {
       const blobs = await open(t)
       const bytes = randomBytes(1000)
       assert.deepEqual(await blobs.lend(from(bytes), (file) => readFile(file)), bytes)
@@ -61,7 +61,7 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       assert.equal(await blobs.has(digestOf(bytes)), false)
     })
 
-    test('a check sees the whole of it in a file, before it is a blob', async (t) => {
+    test('a check sees the complete content in a file, before it is a blob', async (t) => {
       const blobs = await open(t)
       const bytes = randomBytes(200_000)
       const seen: unknown[] = []
@@ -126,7 +126,7 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       assert.deepEqual((await blobs.list()).sort(), contents.map(digestOf).sort())
     })
 
-    test('a blob that was put since a time is not removed, be it put anew or again', async (t) => {
+    test('a blob that was put since a time is not removed, whether it is new or was put again', async (t) => {
       const blobs = await open(t)
       const bytes = randomBytes(1000)
       const { digest } = await blobs.put(from(bytes))

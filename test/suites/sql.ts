@@ -18,7 +18,7 @@ export function sqlSuite(adapter: string, prepare: OpenSql) {
   const count = async (sql: Sql) => (await sql.query(statement`SELECT COUNT(*) AS n FROM notes`))[0]?.n
 
   suite(`${adapter} as Sql`, () => {
-    test('a value is a value, whatever it looks like', async (t) => {
+    test('a value stays a value, whatever it looks like', async (t) => {
       const { sql } = await notes(t)
       const nasty = `'); DROP TABLE notes; -- $1 ? ?1 :x 😀`
       await add(sql, 1, nasty)
@@ -108,7 +108,7 @@ export function sqlSuite(adapter: string, prepare: OpenSql) {
       assert.equal(await count(sql), 0)
     })
 
-    test('ON CONFLICT DO NOTHING RETURNING tells a new row from a known one', async (t) => {
+    test('ON CONFLICT DO NOTHING RETURNING distinguishes a new row from a known one', async (t) => {
       const { sql } = await notes(t)
       const insert = () =>
         sql.transaction((tx) =>

@@ -1,11 +1,11 @@
-/** A clock whose hands the test moves. Sleepers wake when their time has come. */
+/** A clock that the test moves by hand. A sleep ends when the clock has passed its end. */
 import type { Clock } from '../../src/base/index.ts'
 
 type Sleeper = { wakeTime: number; wake(): void }
 
 export type HandClock = Clock & {
   advance(ms: number): Promise<void>
-  /** How many wait for their time. */
+  /** How many sleeps have not ended. */
   sleeping(): number
 }
 
@@ -32,7 +32,7 @@ export function handClock(start = 1_700_000_000_000): HandClock {
     async advance(ms) {
       now += ms
       for (const sleeper of sleepers) if (sleeper.wakeTime <= now) sleeper.wake()
-      // Lets what was woken run until it waits for something again.
+      // Lets the code behind the sleep run until it waits again.
       await new Promise((resolve) => setImmediate(resolve))
     },
   }

@@ -1,19 +1,19 @@
 /**
- * How property tests are run: few cases with every `npm test`, chosen anew each time, and many by hand, as in
- * `FUZZ_RUNS=50 npm run fuzz`. A failure prints its seed and the smallest case that shows it; `FUZZ_SEED` runs that again.
+ * How property tests are run: few random cases with every `npm test`, and many on request, as in `FUZZ_RUNS=50 npm run
+ * fuzz`. A failure prints its seed and the smallest case that shows it; `FUZZ_SEED` runs that again.
  */
 import fc from 'fast-check'
 
 const times = Number(process.env.FUZZ_RUNS ?? 1)
 const seed = process.env.FUZZ_SEED === undefined ? undefined : Number(process.env.FUZZ_SEED)
-if (!(times > 0)) throw new Error('FUZZ_RUNS is by how much to multiply the number of cases: a number above 0')
+if (!(times > 0)) throw new Error('FUZZ_RUNS multiplies the number of cases, and must be a number above 0')
 
 /** Checks the property with so many cases, times `FUZZ_RUNS`. */
 export async function holds<T>(property: fc.IRawProperty<T>, runs: number): Promise<void> {
   await fc.assert(property as fc.IAsyncProperty<T>, {
     numRuns: Math.max(1, Math.round(runs * times)),
     ...(seed === undefined ? {} : { seed }),
-    // A case that does not come to an end is a finding, too. A failure is made smaller for a while, and not for ever.
+    // A case that never ends is a finding, too. Shrinking a failure is bounded in time.
     timeout: CASE_MS,
     interruptAfterTimeLimit: Math.max(1, times) * LIMIT_MS,
     markInterruptAsFailure: false,
@@ -23,7 +23,7 @@ export async function holds<T>(property: fc.IRawProperty<T>, runs: number): Prom
 const CASE_MS = 20_000
 const LIMIT_MS = 120_000
 
-/** What usually goes wrong in text that others write: each of them alone, and within something longer. */
+/** Strings that often break parsers, to be used alone and within longer text. */
 export const NASTY = [
   '',
   ' ',
@@ -59,7 +59,7 @@ export const NASTY = [
   '😀',
 ] as const
 
-/** Text that is often nearly right: letters of the grammar, and now and then something nasty among them. */
+/** Text that is often nearly valid: characters of the grammar, and sometimes a nasty string among them. */
 export const nearly = (letters: string, longest = 12): fc.Arbitrary<string> =>
   fc
     .array(

@@ -1,6 +1,6 @@
 /**
- * The pages that people read, and how their commands are run: every block ```sh of a page, one after the other, in one
- * shell. What cannot be run on any machine stands in a block of another language.
+ * The pages of the guides, and how their commands are run: all ```sh blocks of a page, one after the other, in one
+ * shell. Commands that cannot run on every machine are in blocks of another language.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { TIMEOUT_MS } from './until.ts'
 
 export const TOP = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Relative to the top: the README, the guides, and the pages for operators. */
+/** Relative to the project folder: the README, the guides, and the pages for operators. */
 export async function guidePages(): Promise<string[]> {
   const folders = ['docs/guides', 'docs/operate']
   const found = await Promise.all(
@@ -25,7 +25,7 @@ export const readPage = (page: string): Promise<string> => readFile(join(TOP, pa
 
 export type Block = { language: string; text: string; line: number }
 
-/** Those of a list item are indented. */
+/** Blocks inside a list item are indented. */
 export function blocksOf(page: string): Block[] {
   return [...page.matchAll(/^( *)```([\w-]*)\n(.*?)^\1```$/gms)].map(
     ([, indent = '', language = '', text = ''], index, all) => ({
@@ -42,12 +42,12 @@ export const commandsOf = (page: string): string[] =>
     .map(({ text }) => text)
 
 export type Shell = {
-  /** Where the commands are typed. */
+  /** The folder in which the commands run. */
   folder: string
   environment: Record<string, string>
 }
 
-/** What a person has who follows a guide: `headland` on the path, and a home of their own. */
+/** The environment of a reader who follows a guide: `headland` on the path, and a home folder. */
 export async function shellIn(folder: string, home: string, environment: Record<string, string>): Promise<Shell> {
   const bin = join(home, 'bin')
   await mkdir(bin, { recursive: true })
@@ -61,10 +61,13 @@ const BETWEEN = '----- next block -----'
 
 const scriptOf = (blocks: readonly string[]): string => `set -euo pipefail\n${blocks.join(`\necho '${BETWEEN}'\n`)}`
 
-/** What each block printed. Fails with everything that was printed if one of them fails. The first that reads gets `input`. */
+/**
+ * What each block printed. Fails with everything that was printed if one of them fails. The first command that reads
+ * stdin gets `input`.
+ */
 export async function runBlocks(blocks: readonly string[], shell: Shell, input = ''): Promise<string[]> {
   const { folder, environment } = shell
-  // Each block may build.
+  // Each block may run a build.
   const timeout = TIMEOUT_MS * blocks.length
   const options = { cwd: folder, env: environment, timeout, maxBuffer: 64 * 1024 * 1024 }
   const running = promisify(execFile)('bash', ['-c', scriptOf(blocks)], options)
@@ -77,10 +80,7 @@ export async function runBlocks(blocks: readonly string[], shell: Shell, input =
 
 export type Typed = [question: RegExp, answer: string]
 
-/**
- * The same in front of a person: in a terminal of its own, where questions are answered as they are asked, by the first
- * answer that fits.
- */
+/** The same in a terminal, where each question gets the first of the given answers that matches it. */
 export async function typeBlocks(blocks: readonly string[], shell: Shell, typed: readonly Typed[]): Promise<string> {
   const file = join(shell.environment.HOME ?? shell.folder, 'typed.sh')
   await writeFile(file, scriptOf(blocks))
@@ -103,6 +103,6 @@ export async function typeBlocks(blocks: readonly string[], shell: Shell, typed:
   return all
 }
 
-/** What moves a cursor or paints. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Escape sequences that move the cursor or set colours. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
 const CURSOR = /\x1b\[[0-?]*[ -/]*[@-~]/g

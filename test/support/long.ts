@@ -1,6 +1,6 @@
 /**
- * Tests that do the same thing over and over do it a few times by default, and as often as it takes to trust the result
- * with `npm run test:long`. What takes minutes once is done by that alone.
+ * Tests that repeat one thing many times do so a few times by default, and as often as a reliable result needs with
+ * `npm run test:long`. Tests that take minutes run only there.
  */
 export const isLong = process.env.TEST_LONG === 'yes'
 

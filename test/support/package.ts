@@ -1,4 +1,4 @@
-/** The package, packed from a copy of this checkout and installed into an empty folder, as a stranger would. */
+/** The package, packed from a copy of this checkout and installed into an empty folder, as a new user would. */
 import { execFile } from 'node:child_process'
 import { cp, mkdir, symlink } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
@@ -9,7 +9,7 @@ import { TIMEOUT_MS } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Of the checkout, whatever the package is made from. Its own `dist/` is not among them, nor are its tests. */
+/** The parts of the checkout from which the package is made. Its own `dist/` is not among them, nor are its tests. */
 const MATERIAL = [
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
   ...['README.md', 'CHANGELOG.md', 'LICENSE'],
@@ -19,11 +19,11 @@ const MATERIAL = [
 export type Installed = {
   /** The paths in the package. */
   files: string[]
-  /** Where it lies after the install. */
+  /** The folder of the installed package. */
   folder: string
-  /** The command, as npm has linked it. */
+  /** The command, as npm linked it. */
   command: string
-  /** With the Node that came with it first, as npx has it; and without: whatever Node the machine has. */
+  /** With the bundled Node first, as npx has it; and without it, with the Node of the machine. */
   path: { ours: string; machines: string }
 }
 
@@ -33,7 +33,7 @@ export async function installPackage(t: Scope): Promise<Installed> {
   const { files, file } = await pack(workbench)
   const home = join(workbench, 'home')
   await mkdir(home)
-  // A prefix, since npm would else take the nearest folder above that looks like a project.
+  // With a prefix, since otherwise npm uses the nearest parent folder that looks like a project.
   await npm(home, ['install', '--prefix', home, '--no-audit', '--no-fund', file], machines)
   const bin = join(home, 'node_modules', '.bin')
   return {
@@ -48,9 +48,9 @@ async function pack(workbench: string): Promise<{ files: string[]; file: string 
   const copy = join(workbench, 'copy')
   for (const name of MATERIAL) await cp(join(ROOT, name), join(copy, name), { recursive: true })
   await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  const said = await npm(copy, ['pack', '--json', '--pack-destination', workbench], process.env.PATH)
-  // What the build prints comes first.
-  const [packed] = JSON.parse(said.slice(said.indexOf('[\n')))
+  const output = await npm(copy, ['pack', '--json', '--pack-destination', workbench], process.env.PATH)
+  // The output of the build comes before the JSON.
+  const [packed] = JSON.parse(output.slice(output.indexOf('[\n')))
   return { files: packed.files.map(({ path }: { path: string }) => path), file: join(workbench, packed.filename) }
 }
 

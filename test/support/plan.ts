@@ -1,4 +1,4 @@
-/** Apps that are made up to be planned. */
+/** Made-up apps for tests of the build plan. */
 import assert from 'node:assert/strict'
 import type { Plan, Source } from '../../src/builds/index.ts'
 import { planBuild } from '../../src/builds/plan/plan-build.ts'
@@ -19,7 +19,7 @@ export function sourceOf(app: App): Source {
 export const planOf = async (app: App, rootDirectory = ''): Promise<Plan> =>
   planBuild(await readProject(sourceOf(app), rootDirectory))
 
-/** What the caller is told about an app for which there is no plan. */
+/** The error for an app without a plan. */
 export async function problemOf(app: App, rootDirectory = ''): Promise<string> {
   const error = await planOf(app, rootDirectory).then(
     (plan) => assert.fail(`planned as ${plan.framework}`),
@@ -44,10 +44,10 @@ export const appWith = (dependencies: string[] | Record<string, string>, scripts
   ...files,
 })
 
-/** Files that make Yarn leave packages packed. */
+/** Files that make Yarn keep packages packed (Plug'n'Play). */
 export const PLUG_AND_PLAY: App = { 'yarn.lock': '__metadata:\n  version: 8\n' }
 
-/** Kind of output, its folder and, of files, the base path: what most claims are about. */
+/** Kind of output, its folder and, for files, the base path: what most tests assert. */
 export function outputOf({ output }: Plan): string {
   if (output.kind === 'server') return `server in ${output.folder}: ${output.start.argv.join(' ')}`
   const { folder, basePath, singlePage } = output

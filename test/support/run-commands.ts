@@ -1,4 +1,7 @@
-/** Runs commands in one process, one after the other, as a shell would. Each argument is the words of one, as JSON. */
+/**
+ * Runs commands in one process, one after the other, as a shell would. Each argument is a JSON array with the words of
+ * one command.
+ */
 import { run } from '../../src/command-line.ts'
 
 for (const words of process.argv.slice(2)) {

@@ -1,7 +1,7 @@
 /** Zip archives for tests: honest ones, and ones that lie in any field that the format has (APPNOTE 4.3). */
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** A name that ends in a slash is a folder, whatever it holds. */
+/** A name that ends in a slash is a folder, whatever its content. */
 export type ZipContent = string | Buffer | { content: string | Buffer; mode: number } | { link: string }
 
 /** An archive as any tool would make it: deflated, with Unix modes (0o644 unless another is given). */
@@ -15,7 +15,7 @@ export function entryOf(name: string, content: ZipContent): ZipEntry {
   return { name, content: content.content, mode: 0o100000 | content.mode }
 }
 
-/** What a header says. Everything but the name is worked out from the content, unless it is given. */
+/** The fields of a header. All but the name are computed from the content, unless given. */
 export type ZipHeader = {
   name: string | Buffer
   madeBy: number
@@ -34,16 +34,16 @@ export type ZipHeader = {
 export type ZipEntry = Partial<ZipHeader> & {
   name: string | Buffer
   content?: string | Buffer
-  /** The data as it stands in the file, if it shall not be the content as the method has it. */
+  /** The raw data in the file, if it is not the content packed by the method. */
   packed?: Buffer
   mode?: number
-  /** Bytes in front of the header. */
+  /** Bytes before the header. */
   gap?: Buffer
-  /** What only the header in front of the data says. */
+  /** Fields of the local header alone. */
   local?: Partial<ZipHeader>
-  /** What only the central directory says. */
+  /** Fields of the central directory alone. */
   central?: Partial<ZipHeader>
-  /** Leaves the data and the header in front of it out: the directory points at those of another entry. */
+  /** Leaves out the data and its local header: the directory points at those of another entry. */
   isOnlyInDirectory?: boolean
 }
 
@@ -110,10 +110,10 @@ export function writeZip(entries: readonly ZipEntry[], end: Partial<ZipEnd> = {}
 
   const directoryOffset = at
   append(Buffer.concat(directory))
-  const directorySize = at - directoryOffset
+  const directoryFacts = { entries: entries.length, directorySize: at - directoryOffset, directoryOffset }
   if (end.gap) append(end.gap)
-  if (end.zip64) append(...zip64End(at, entries.length, directorySize, directoryOffset, end.zip64))
-  append(endRecord(entries.length, directorySize, directoryOffset, end))
+  if (end.zip64) append(...zip64End(at, directoryFacts, end.zip64))
+  append(endRecord(directoryFacts, end))
   return Buffer.concat(file)
 }
 
@@ -170,7 +170,9 @@ function centralHeader(header: ZipHeader): Buffer {
   return Buffer.concat([fixed, name, header.extra, comment])
 }
 
-function endRecord(entries: number, directorySize: number, directoryOffset: number, end: Partial<ZipEnd>): Buffer {
+type Directory = { entries: number; directorySize: number; directoryOffset: number }
+
+function endRecord({ entries, directorySize, directoryOffset }: Directory, end: Partial<ZipEnd>): Buffer {
   const comment = Buffer.from(end.comment ?? '')
   const fixed = record(
     [4, 0x06054b50],
@@ -187,9 +189,7 @@ function endRecord(entries: number, directorySize: number, directoryOffset: numb
 
 function zip64End(
   position: number,
-  entries: number,
-  directorySize: number,
-  directoryOffset: number,
+  { entries, directorySize, directoryOffset }: Directory,
   end: Partial<Zip64End>,
 ): Buffer[] {
   return [

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/service/retention.ts'
+import { openModules } from '../../../test/support/modules/deployments.ts'
 import { TIMEOUT_MS, until } from '../../../test/support/until.ts'
 import { createTokens } from '../../apps/index.ts'
 import { LIMITS, Problem } from '../../contract/index.ts'
@@ -17,7 +17,7 @@ import { IN_APP_RATES, type Rates } from './rates.ts'
 const UNKNOWN_ID = '0199e7c0-0000-7000-8000-000000000000'
 
 async function start(t: Scope, rates: Rates = IN_APP_RATES) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const tokens = createTokens({ vault: createVault(randomBytes(32)) })
   const purged: { environment: string; what: Purged }[] = []
   const purges = {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { house } from '../../../test/support/service/retention.ts'
+import { openModules } from '../../../test/support/modules/deployments.ts'
 import { Problem } from '../../contract/index.ts'
 import { statement, toPage } from '../../storage/index.ts'
 import { toFailure } from './failure.ts'
 
 test('the hosts that a build contacted are in its own record, and not in lists of builds', async (t) => {
-  const { builds, deploy, environment } = await house(t)
+  const { builds, deploy, environment } = await openModules(t)
   const shop = await environment()
   const path = { accountId: shop.accountId, environmentId: shop.id }
   const { id } = await deploy(shop, { archive: '1', output: '22' })
@@ -22,7 +22,7 @@ test('the hosts that a build contacted are in its own record, and not in lists o
 })
 
 test('packages of a build that failed stay for the next one, count for its account, and are those of one build at a time', async (t) => {
-  const { builds, build, packages, buildRetention, environment } = await house(t)
+  const { builds, build, packages, buildRetention, environment } = await openModules(t)
   const shop = await environment()
   const first = await build(shop, { packages: 'one', state: 'FAILED' })
   await packages.collect()
@@ -41,7 +41,7 @@ test('packages of a build that failed stay for the next one, count for its accou
 })
 
 test('packages of a live build are not released for those of a failed one', async (t) => {
-  const { builds, build, deploy, packages, environment } = await house(t)
+  const { builds, build, deploy, packages, environment } = await openModules(t)
   const shop = await environment()
   await deploy(shop, { archive: '1', output: '22', packages: 'live' })
   const failed = await build(shop, { packages: 'other', state: 'FAILED' })
@@ -51,7 +51,7 @@ test('packages of a live build are not released for those of a failed one', asyn
 })
 
 test('packages that no lockfile pins are released with the failed build, since no other build finds them', async (t) => {
-  const { builds, build, packages, sql, newId, environment } = await house(t)
+  const { builds, build, packages, sql, newId, environment } = await openModules(t)
   const shop = await environment()
   const { id } = await build(shop, { isOver: false })
   const kept = newId()

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
+import { openModules } from '../../../test/support/modules/deployments.ts'
 import { appWith, planOf } from '../../../test/support/plan.ts'
-import { house } from '../../../test/support/service/retention.ts'
 import type { Environment } from '../../apps/index.ts'
 import type { InstanceSpec, Supervisor } from '../../runtime/index.ts'
 import { statement } from '../../storage/index.ts'
@@ -12,7 +12,7 @@ import { createRevalidations } from '../records/revalidations.ts'
 import { createLauncher } from './launch.ts'
 
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const revalidations = createRevalidations(modules)
   const [carried, started, adopted] = [[] as string[], [] as InstanceSpec[], [] as InstanceSpec[]]
   const supervisor = {

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/service/retention.ts'
+import { openModules } from '../../../test/support/modules/deployments.ts'
 import { toPage } from '../../storage/index.ts'
 import { isActivatable } from './deployments.ts'
 
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const { sql, builds, deployments } = modules
   const environment = await modules.environment()
   const path = { accountId: environment.accountId, environmentId: environment.id }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/service/retention.ts'
+import { openModules } from '../../../test/support/modules/deployments.ts'
 import { createRevalidations, REVALIDATION_LIMITS, tagsOfPurge } from './revalidations.ts'
 
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const revalidations = createRevalidations(modules)
   const { id } = await modules.environment()
   const note = (tags: Record<string, number>) => modules.sql.transaction((tx) => revalidations.note(tx, id, tags))

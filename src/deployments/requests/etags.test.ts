@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { routedHouse } from '../../../test/support/edge/routing.ts'
 import { holds } from '../../../test/support/fuzz.ts'
+import { openRoutedModules } from '../../../test/support/modules/routing.ts'
 import type { Account } from '../../accounts/index.ts'
 import {
   appEtag,
@@ -42,8 +42,8 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
 
 const onlyIf = (etag: string): Preconditions => [[readEntityTag(etag) ?? '']]
 
-async function open(t: Parameters<typeof routedHouse>[0]) {
-  const modules = await routedHouse(t)
+async function open(t: Parameters<typeof openRoutedModules>[0]) {
+  const modules = await openRoutedModules(t)
   const variables = createVariables({ vault: createVault(randomBytes(32)) })
   const requests = createRequests({ ...modules, variables, buildRequests: createBuildRequests(modules) })
   return { ...modules, variables, requests, replaceDomains: createReplaceDomains(modules) }

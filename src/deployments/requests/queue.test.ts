@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/service/retention.ts'
+import { openModules } from '../../../test/support/modules/deployments.ts'
 import type { Account } from '../../accounts/index.ts'
 import { createVariables, type Environment } from '../../apps/index.ts'
 import { LIMITS } from '../../contract/index.ts'
@@ -12,7 +12,7 @@ import { createRequests } from './request.ts'
 import { createBuildRequests } from './request-build.ts'
 
 async function open(t: Scope, { maxEnvironments = 0 } = {}) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const vault = {
     seal: (text: string) => text,
     open: (text: string) => text,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { routedHouse } from '../../../test/support/edge/routing.ts'
+import { openRoutedModules } from '../../../test/support/modules/routing.ts'
 import { statement } from '../../storage/index.ts'
 import { createReplaceDomains } from './replace-domains.ts'
 
-async function furnished(t: Parameters<typeof routedHouse>[0]) {
-  const modules = await routedHouse(t)
+async function furnished(t: Parameters<typeof openRoutedModules>[0]) {
+  const modules = await openRoutedModules(t)
   const { sql, environments, environment } = modules
   const { id, appName } = await environment()
   await sql.transaction(async (tx) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
-import { house } from '../../../test/support/service/retention.ts'
+import { openModules } from '../../../test/support/modules/deployments.ts'
 import type { Plan } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import { createClaims } from '../../operations/claim.ts'
@@ -12,7 +12,7 @@ import type { Quiet } from './build-queue.ts'
 import { createBuildRequests } from './request-build.ts'
 
 async function open(t: Scope) {
-  const modules = await house(t)
+  const modules = await openModules(t)
   const environment = await modules.environment()
   const { id, appName } = environment
   const { account, sql, clock, builds, operations, ledger } = modules

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answer, at, build, facts, holding, live, stored } from '../../../test/support/service/trace.ts'
+import { answer, at, build, facts, holding, live, stored } from '../../../test/support/modules/trace.ts'
 import { toFailure } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { compare } from './facts.ts'

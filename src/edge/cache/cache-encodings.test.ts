@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { type CachedApp, cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'
-import type { Answer } from '../../../test/support/edge/edge.ts'
+import type { EdgeResponse } from '../../../test/support/edge/edge.ts'
 import { until } from '../../../test/support/until.ts'
 
 const PAGE = `<p>${'A page that is worth compressing. '.repeat(200)}</p>`
@@ -18,14 +18,14 @@ const BROWSER = { 'accept-encoding': 'gzip, deflate, br, zstd' }
 const page = (_: IncomingMessage, response: ServerResponse) => send(response, HTML, PAGE)
 
 /** Asks until it comes in this encoding, which is made in the background. */
-const untilEncoded = (edge: CachedApp, headers: Record<string, string>, path = '/'): Promise<Answer> =>
+const untilEncoded = (edge: CachedApp, headers: Record<string, string>, path = '/'): Promise<EdgeResponse> =>
   until(async () => {
     const answer = await edge.get(path, headers)
     return answer.headers['content-encoding'] !== undefined && answer
   }, 'it is compressed')
 
 /** Asks so often that it would have been compressed by then. */
-async function neverEncoded(edge: CachedApp, path = '/'): Promise<Answer> {
+async function neverEncoded(edge: CachedApp, path = '/'): Promise<EdgeResponse> {
   let answer = await edge.get(path, BROWSER)
   for (let round = 0; round < 20; round++) answer = await edge.get(path, BROWSER)
   return answer

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'
-import { type Answer, ask, askRaw, HOST } from '../../../test/support/edge/edge.ts'
+import { ask, askRaw, type EdgeResponse, HOST } from '../../../test/support/edge/edge.ts'
 
 const MINUTE = { 'cache-control': 's-maxage=60' }
 
@@ -368,7 +368,7 @@ test('URLs and headers of maximum length are distinguished to their last charact
   const rsc = 'y'.repeat(15_000)
   for (const end of ['1', '2', '1', '2']) await edge.get('/abc', { rsc: rsc + end })
   assert.equal(edge.asked.length, 4)
-  const nothing: Answer = await edge.get(`/${'x'.repeat(9000)}`)
+  const nothing: EdgeResponse = await edge.get(`/${'x'.repeat(9000)}`)
   assert.equal(nothing.status, 414)
 })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Answer, ask, serverTarget, startTestEdge, startUpstream } from '../../../test/support/edge/edge.ts'
+import { ask, type EdgeResponse, serverTarget, startTestEdge, startUpstream } from '../../../test/support/edge/edge.ts'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { until } from '../../../test/support/until.ts'
 import type { Target } from '../routes.ts'
@@ -37,7 +37,7 @@ const HEADERS: Record<string, string>[] = [
 
 const PATHS = ['/', '/?a=1', '/page', '/missing', '/logo.svg', '/%70age']
 
-const said = ({ status, headers, text }: Answer) => {
+const comparable = ({ status, headers, text }: EdgeResponse) => {
   const { date, age, 'cache-status': cacheStatus, ...rest } = headers
   return { status, rest, text, cacheStatus: String(cacheStatus).replace(/ttl=\d+/, 'ttl=…'), hasAge: age !== undefined }
 }
@@ -49,14 +49,14 @@ async function compare(edges: readonly { port: number }[]) {
       for (const headers of HEADERS) {
         const [withFastPath, without] = await until(() => bothAnswers(path, headers))
         const asked = `${path} ${JSON.stringify(headers)} in round ${round}`
-        assert.deepEqual(said(withFastPath as Answer), said(without as Answer), asked)
+        assert.deepEqual(comparable(withFastPath as EdgeResponse), comparable(without as EdgeResponse), asked)
       }
     }
     await until(async () => (await bothAnswers('/', BROWSER))?.every(({ headers }) => headers['content-encoding']))
   }
 
   /** Undefined while one of them still makes an encoding that the other one has: they are made in the background. */
-  async function bothAnswers(path: string, headers: Record<string, string>): Promise<Answer[] | undefined> {
+  async function bothAnswers(path: string, headers: Record<string, string>): Promise<EdgeResponse[] | undefined> {
     const asked = { path, headers: { connection: 'keep-alive', ...headers } }
     const answers = await Promise.all(edges.map(({ port }) => ask(port, asked)))
     const [encoding, ...others] = answers.map((answer) => answer.headers['content-encoding'])

@@ -10,7 +10,7 @@ const service = await startService({ after })
 const as = await service.login()
 const ALL = '/v1/accounts/default/apps/-/environments'
 
-test('one list has the environments of all apps, with what each of them does', async () => {
+test('one list has the environments of all apps, with the current work of each', async () => {
   const [blog, shop] = [await createApp(service, as, { app: 'blog' }), await createApp(service, as, { app: 'shop' })]
   const live = await createEnvironment(service, as, { app: blog })
   const empty = await createEnvironment(service, as, { app: shop })
@@ -28,7 +28,7 @@ test('one list has the environments of all apps, with what each of them does', a
   assert.deepEqual([first?.latestBuild?.state, first?.latestBuild?.reason], ['FAILED', 'BUILD_SCRIPT_FAILED'])
   assert.deepEqual([first?.latestOperation?.done, first?.latestOperation?.reason], [true, 'BUILD_SCRIPT_FAILED'])
   assert.deepEqual([second?.state, second?.latestOperation?.trigger], ['EMPTY', 'CREATE'])
-  // The same resource, wherever it is read; what a purge reaches is told of one alone.
+  // The same resource wherever it is read; only a single read says what a purge reaches.
   const { freshness, ...same } = (await service.call(`/v1/${live.name}`, { as })).json
   assert.deepEqual(same, first)
   assert.equal(freshness.purge, 'NOTHING')
@@ -49,7 +49,7 @@ test('a viewer sees the list without values of variables; another account and a 
   assert.equal(seen.status, 200)
   assert.ok(seen.json.environments.some((one: resources.Environment) => one.name === name))
   for (const who of [viewer, as]) assert.doesNotMatch((await service.call(ALL, { as: who })).text, /a-secret-value/)
-  // The values of everything at once are not to be had.
+  // The list never shows values.
   const full = await service.call(`${ALL}?view=FULL`, { as })
   assert.deepEqual([full.status, full.reason], [400, 'FIELD_INVALID'])
 

@@ -1,6 +1,6 @@
 /**
- * Bad input: whatever a caller sends, the answer is the right 4xx with a reason, the field at fault is named, nothing is
- * written, and the service does not take it for a fault of its own.
+ * Bad input: whatever a caller sends, the response is the right 4xx with a reason and the name of the invalid field,
+ * nothing is written, and the service does not log a fault of its own.
  */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
@@ -36,9 +36,9 @@ type Row = {
   body?: unknown
   headers?: Record<string, string>
   reason: Reason
-  /** The field that the answer must name; without one, it must name none. */
+  /** The field that the response must name; if undefined, it must name none. */
   field?: string
-  /** What must stand in `metadata.limit`. */
+  /** The expected `metadata.limit`. */
   limit?: number
   allow?: string
 }
@@ -127,7 +127,7 @@ const BODIES: Row[] = [
     '__proto__',
   ),
   createsApp(
-    'a body whose fields all stand in __proto__',
+    'a body whose fields are all in __proto__',
     '{"__proto__":{"region":"regions/UK","uploadable":{}}}',
     'FIELD_INVALID',
     'region',
@@ -216,7 +216,7 @@ const ENVIRONMENTS: Row[] = [
   createsEnvironment('an empty cmsEnvironment', { cmsEnvironment: '' }, 'cmsEnvironment'),
   createsEnvironment('a wpEnvironment that differs from cmsEnvironment', { wpEnvironment: 'other' }, 'wpEnvironment'),
   createsEnvironment('an absolute rootDirectory', { rootDirectory: '/etc' }, 'rootDirectory'),
-  createsEnvironment('a rootDirectory of two dots', { rootDirectory: '../..' }, 'rootDirectory'),
+  createsEnvironment('a rootDirectory of two dots', { rootDirectory: '..' }, 'rootDirectory'),
   createsEnvironment('a rootDirectory that begins with two dots', { rootDirectory: '../x' }, 'rootDirectory'),
   createsEnvironment('a rootDirectory with two dots inside', { rootDirectory: 'a/../b' }, 'rootDirectory'),
   createsEnvironment('a rootDirectory that ends in two dots', { rootDirectory: 'a/..' }, 'rootDirectory'),
@@ -232,7 +232,7 @@ const ENVIRONMENTS: Row[] = [
   {
     name: 'an environment in an app that is not there',
     method: 'POST',
-    path: `${APPS}/nobody/environments`,
+    path: `${APPS}/unknown/environments`,
     body: NEW_ENVIRONMENT,
     reason: 'APP_NOT_FOUND',
   },
@@ -422,15 +422,15 @@ const PATHS: Row[] = [
   asks('a credential that is not a UUID', `${CREDENTIALS}/1`, 'credential', { method: 'DELETE' }),
   { name: 'a path with a bad escape', path: `${APPS}/a%zz`, reason: 'REQUEST_MALFORMED' },
   { name: 'a path that is not UTF-8', path: `${APPS}/%ff`, reason: 'REQUEST_MALFORMED' },
-  { name: 'a path that nobody knows', path: '/v1/nothing', reason: 'ROUTE_NOT_FOUND' },
+  { name: 'an unknown path', path: '/v1/nothing', reason: 'ROUTE_NOT_FOUND' },
   { name: 'a path with script in it', path: '/v1/<script>alert(1)</script>', reason: 'ROUTE_NOT_FOUND' },
   { name: 'a path with a slash too many', path: `${APPS}//Shop`, reason: 'ROUTE_NOT_FOUND' },
   {
-    name: 'a verb that nobody knows on a path that can be read',
+    name: 'an unknown verb on a path that can be read',
     path: `${ENVIRONMENT}:explode`,
     reason: 'ROUTE_NOT_FOUND',
   },
-  { name: 'a verb that nobody knows', method: 'POST', path: `${ENVIRONMENT}:explode`, reason: 'ROUTE_NOT_FOUND' },
+  { name: 'an unknown verb', method: 'POST', path: `${ENVIRONMENT}:explode`, reason: 'ROUTE_NOT_FOUND' },
   { name: 'an account whose name cannot be one', path: '/v1/accounts/%00/apps', reason: 'ACCOUNT_NOT_FOUND' },
 ]
 
@@ -507,7 +507,7 @@ const AUTHORIZATIONS: Row[] = [
   ),
 ]
 
-/** What any path can answer; the document does not repeat them for every route. */
+/** Reasons that any path can answer with; the document does not repeat them for every route. */
 const OF_EVERY_PATH: readonly Reason[] = [
   'ROUTE_NOT_FOUND',
   'METHOD_NOT_ALLOWED',
@@ -532,7 +532,10 @@ async function lists() {
   return Promise.all(paths.map(async (path) => (await service.call(path, { as })).json))
 }
 
-/** The lists once no operation changes them: what one row wrongly let through must not be taken for another row's fault. */
+/**
+ * The lists once no operation changes them, so that a request that was wrongly accepted does not fail the test of
+ * another row.
+ */
 async function settledLists(): ReturnType<typeof lists> {
   return until(async () => {
     const found = await lists()
@@ -608,7 +611,7 @@ test('a name of the wrong form is explained in words', async () => {
   assert.match(answer.json.error.message, /appId must have 1 to 40 letters, digits, hyphens and underscores/)
 })
 
-test('every field that is at fault is named, and not only the first', async () => {
+test('every invalid field is named, and not only the first', async () => {
   const { json } = await service.call(`${APPS}/Shop/environments`, {
     method: 'POST',
     as,
@@ -750,7 +753,7 @@ const RAW: RawRow[] = [
   { name: 'a header with a NUL', sent: message(`GET ${APPS}`, ['X-Nul: a\0b']), reason: 'REQUEST_MALFORMED' },
   { name: 'a header name with a space', sent: message(`GET ${APPS}`, ['X Space: a']), reason: 'REQUEST_MALFORMED' },
   { name: 'a request with bare line feeds', sent: `GET ${APPS} HTTP/1.1\nHost: a\n\n`, reason: 'REQUEST_MALFORMED' },
-  { name: 'a method that nobody knows', sent: message(`EXPLODE ${APPS}`), reason: 'REQUEST_MALFORMED' },
+  { name: 'an unknown method', sent: message(`EXPLODE ${APPS}`), reason: 'REQUEST_MALFORMED' },
   { name: 'an address with bytes above ASCII', sent: message(`GET ${APPS}/\xff`), reason: 'REQUEST_MALFORMED' },
   { name: 'garbage instead of HTTP', sent: 'this is not HTTP at all\r\n\r\n', reason: 'REQUEST_MALFORMED' },
   {
@@ -775,7 +778,7 @@ for (const { name, sent, ...expected } of RAW) {
   })
 }
 
-test('a caller who goes on sending a body over the limit is let finish, and so gets to read the answer', async () => {
+test('a caller who keeps sending a body over the limit may finish, and so gets to read the response', async () => {
   const length = 4 * LIMITS.bodyBytes
   const socket = connect({ host: hostname, port: Number(port) })
   const headers = HEADERS.filter((header) => !header.startsWith('Connection'))
@@ -799,14 +802,14 @@ test('a caller who leaves in the middle of a body does no harm', async () => {
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject)
     socket.write(message(`POST ${path}`, [JSON_TYPE, 'Content-Length: 100', 'Expect: 100-continue'], '{"displ'))
-    // The interim reply tells that the service is reading the body now.
+    // The interim reply shows that the service is reading the body now.
     socket.once('data', () => resolve())
   })
   socket.destroy()
   assert.deepEqual(await lists(), before)
 })
 
-test('nothing of all this was taken for a fault of the service', async () => {
+test('none of this was logged as a fault of the service', async () => {
   assert.equal((await service.call('/readyz')).status, 200)
   await service.call('/v1/the-end')
   await until(() => service.log().includes('/v1/the-end'))

@@ -9,7 +9,7 @@ import type { OptionValues } from '../../../src/contract/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { deploy, page, untilDone } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment } from '../../support/service/environment.ts'
-import { type Answer, startService } from '../../support/service/service.ts'
+import { type ApiResponse, startService } from '../../support/service/service.ts'
 
 const ETAG = /^W\/"[\w-]{22}"$/
 
@@ -27,14 +27,14 @@ const replace = (name: string, body: unknown, headers: Record<string, string> = 
 const remove = (name: string, more: { body?: unknown; headers?: Record<string, string> } = {}) =>
   service.call(`/v1/${name}`, { method: 'DELETE', as, ...more })
 
-/** Accepted changes wait for each other; the next one is asked for when this one is done. */
-async function taken(answer: Answer) {
+/** Accepted changes wait for each other, so each is sent when the one before is done. */
+async function taken(answer: ApiResponse) {
   assert.equal(answer.status, 200, answer.text)
   const { error } = await untilDone(service, as, answer.json.name)
   assert.equal(error, undefined)
 }
 
-function refused(answer: Answer, what: RegExp) {
+function refused(answer: ApiResponse, what: RegExp) {
   assert.deepEqual([answer.status, answer.json.error.status, answer.reason], [409, 'ABORTED', 'ETAG_MISMATCH'])
   assert.match(answer.json.error.message, what)
   assert.match(answer.json.error.message, /Read it again, make your change to what is there now, and send it with/)
@@ -53,7 +53,7 @@ test('apps, environments and lists of domains have an etag, in the reply and in 
   assert.equal(list.headers.get('etag'), null, 'a page is no version of anything')
 })
 
-test('a change with an etag that is not that of now is refused, in the body and as If-Match', async () => {
+test('a change with an outdated etag is refused, in the body and as If-Match', async () => {
   const { name, etag } = await createEnvironment(service, as)
   await taken(await patch(name, { displayName: 'First', etag }))
   refused(await patch(name, { displayName: 'Second', etag }), /^The environment was changed after it was read/)
@@ -97,7 +97,7 @@ test('an etag alone is no change, and is not among the fields of a mask', async 
   assert.match(masked.json.error.message, /updateMask: may only name displayName/)
 })
 
-test('where no etag is looked at, If-Match is refused and not passed over', async () => {
+test('where etags are not supported, If-Match is refused and not ignored', async () => {
   const { name } = await createEnvironment(service, as)
   const answer = await service.call(`/v1/${name}:clearCache`, {
     method: 'POST',
@@ -121,7 +121,7 @@ test('a build that goes live, and other domains, leave the etag of an environmen
   await taken(await patch(name, { shellVariables: [{ key: 'A', value: '1' }], etag }))
 })
 
-test('which variable was changed is told by its etag, without its value', async () => {
+test('the etag of a variable shows whether it was changed, without its value', async () => {
   const { name } = await createEnvironment(service, as)
   const keys = ['A', 'B', '__proto__', 'constructor']
   await taken(await patch(name, { shellVariables: keys.map((key) => ({ key, value: 'same' })) }))
@@ -169,7 +169,7 @@ test('a deletion takes an etag in its body or as If-Match, and needs none', asyn
   assert.equal((await remove(name, { headers: { 'if-match': etag } })).status, 200)
 })
 
-test('of many who send the same etag at the same moment, exactly one is taken', async () => {
+test('of concurrent changes with the same etag, exactly one is accepted', async () => {
   const { name, etag } = await createEnvironment(service, as)
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, index) => patch(name, { shellVariables: [{ key: `K${index}`, value: '' }], etag })),
@@ -180,7 +180,9 @@ test('of many who send the same etag at the same moment, exactly one is taken', 
   assert.deepEqual(Object.keys((await read(name)).shellVariableEtags), [`K${winner}`])
 })
 
-/** As the command line runs it, all in this process: they meet more often than processes do, and cost less. */
+/**
+ * As the command line runs it, but in this process: such commands collide more often than processes do, and cost less.
+ */
 async function run(line: string, ...at: string[]): Promise<number> {
   const args = line.split(' ')
   const command = CLIENT_COMMANDS.find(({ name }) => name === args.slice(0, 2).join(' '))
@@ -202,7 +204,7 @@ async function run(line: string, ...at: string[]): Promise<number> {
   return (await command.run({ positionals, options: values as OptionValues, folder, environment, terminal })) ?? 0
 }
 
-test('commands that run at the same moment lose none of their changes', async () => {
+test('concurrent commands lose none of their changes', async () => {
   const app = await createApp(service, as)
   const { name } = await createEnvironment(service, as, { app })
   await taken(await patch(name, { shellVariables: [{ key: 'OLD', value: '1' }] }))
@@ -225,7 +227,7 @@ test('commands that run at the same moment lose none of their changes', async ()
   assert.deepEqual(after.domains, ['one.commands.example', 'two.commands.example'])
 })
 
-test('of commands that set the same variable at the same moment, those that came too late say so', async () => {
+test('of concurrent commands that set the same variable, those that were too late say so', async () => {
   const app = await createApp(service, as)
   const { name } = await createEnvironment(service, as, { app })
   const at = ['--account', 'default', '--app', app]

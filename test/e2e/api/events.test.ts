@@ -1,4 +1,4 @@
-/** What changes in an account is told to whoever follows it, for as long as they may, on the real service. */
+/** Changes in an account are sent to every follower, for as long as they have access, on the real service. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { LIMITS } from '../../../src/contract/index.ts'
@@ -25,8 +25,8 @@ async function userOf(account: string, role: string, email: string): Promise<{ c
 test('a viewer follows an app from its creation to its deletion', async (t) => {
   const stream = await follow(t, service, { as: await service.login('viewer') })
   await stream.until((events) => events[0]?.event === 'hello')
-  const app = await createApp(service, owner, { app: 'told' })
-  await stream.untilNamed('accounts/default/apps/told')
+  const app = await createApp(service, owner, { app: 'watched' })
+  await stream.untilNamed('accounts/default/apps/watched')
 
   const { name } = await createEnvironment(service, owner, { app })
   await stream.untilNamed(name)
@@ -38,7 +38,7 @@ test('a viewer follows an app from its creation to its deletion', async (t) => {
   await service.call(`/v1/${name}/domains:replace`, {
     method: 'POST',
     as: owner,
-    body: { domains: ['told.example.com'] },
+    body: { domains: ['watched.example.com'] },
   })
   await stream.untilNamed(`${name}/domains`)
 
@@ -47,16 +47,16 @@ test('a viewer follows an app from its creation to its deletion', async (t) => {
 
   stream.events.length = 0
   const next = await deploy(service, owner, name, page('two'))
-  // The one that is replaced changes, too, and so does what the environment shows.
+  // The replaced deployment changes, too, and so does the environment.
   for (const changed of [done.metadata.deployment, next.metadata.deployment, name]) await stream.untilNamed(changed)
 
   stream.events.length = 0
-  await service.call('/v1/accounts/default/apps/told?force=true', { method: 'DELETE', as: owner })
-  await stream.untilNamed('accounts/default/apps/told')
+  await service.call('/v1/accounts/default/apps/watched?force=true', { method: 'DELETE', as: owner })
+  await stream.untilNamed('accounts/default/apps/watched')
   await stream.untilNamed(name)
 })
 
-test('the phases of an operation and a cancel are told as they happen', async (t) => {
+test('the phases of an operation and a cancel are sent as they happen', async (t) => {
   const { name } = await createEnvironment(service, owner)
   const stream = await follow(t, service, { as: owner })
   const slow = { 'package.json': JSON.stringify({ scripts: { build: 'sleep 60', start: 'node x' } }), 'x.js': '' }
@@ -75,7 +75,7 @@ test('the phases of an operation and a cancel are told as they happen', async (t
   await stream.untilNamed(asked.json.metadata.build)
 })
 
-test('an app that dies by itself is told of', async (t) => {
+test('the crash of an app is sent', async (t) => {
   const { name } = await createEnvironment(service, owner)
   const files = nodeServer('mortal', "if (request.url === '/die') process.exit(1)")
   const live = await deploy(service, owner, name, files)
@@ -86,11 +86,11 @@ test('an app that dies by itself is told of', async (t) => {
   await stream.untilNamed(live.metadata.deployment)
 })
 
-test('credentials and users are told of', async (t) => {
+test('changes of credentials and users are sent', async (t) => {
   const stream = await follow(t, service, { as: owner })
   const issued = await service.call('/v1/accounts/default/credentials', { method: 'POST', as: owner, body: {} })
   await stream.untilNamed(issued.json.name)
-  const user = await userOf('default', 'viewer', 'told@example.com')
+  const user = await userOf('default', 'viewer', 'watched.example.com')
   await stream.untilNamed(user.name)
   stream.events.length = 0
   await service.call(`/v1/${user.name}`, { method: 'PATCH', as: owner, body: { role: 'developer' } })
@@ -99,7 +99,7 @@ test('credentials and users are told of', async (t) => {
   await stream.untilNamed(issued.json.name)
 })
 
-test('what is refused changes nothing, and is not told', async (t) => {
+test('a refused call changes nothing, and is not sent', async (t) => {
   await createApp(service, owner, { app: 'taken' })
   const stream = await follow(t, service, { as: owner })
   await stream.until((events) => events.length > 0)
@@ -114,7 +114,7 @@ test('what is refused changes nothing, and is not told', async (t) => {
   assert.ok(!stream.names().includes('accounts/default/apps/taken'))
 })
 
-test('another account is not told of', async (t) => {
+test('changes of another account are not sent', async (t) => {
   await service.operator('accounts', 'create', 'other')
   const other = await service.login('owner', 'other')
   const stream = await follow(t, service, { as: other }, '/v1/accounts/other/events')
@@ -137,7 +137,7 @@ test('a credential that is revoked ends its stream', async (t) => {
   await stream.ended
 })
 
-test('a user who logs out, or is removed from the account, is told no more', async (t) => {
+test('the stream of a user who logs out, or is removed from the account, ends', async (t) => {
   const leaving = await userOf('default', 'viewer', 'leaving@example.com')
   const first = await follow(t, service, { cookie: leaving.cookie })
   await service.call('/v1/session', { method: 'DELETE', headers: { cookie: leaving.cookie } })
@@ -158,7 +158,7 @@ test('a log that is followed ends with the access of its reader', async (t) => {
   await stream.ended
 })
 
-test('a caller has so many streams open and no more, and one that is closed makes room', async (t) => {
+test('a caller has a bounded number of open streams, and closing one allows another', async (t) => {
   const viewer = await service.login('viewer')
   const streams = []
   for (let count = 0; count < LIMITS.eventStreams; count++) streams.push(await follow(t, service, { as: viewer }))
@@ -166,7 +166,7 @@ test('a caller has so many streams open and no more, and one that is closed make
   assert.equal(refused.status, 429)
   assert.equal(refused.reason, 'TOO_MANY_STREAMS')
   assert.ok(refused.headers.has('retry-after'))
-  // Others are not concerned.
+  // Other callers are not affected.
   ;(await follow(t, service, { as: owner })).close()
   streams[0]?.close()
   await streams[0]?.ended
@@ -179,7 +179,7 @@ test('a caller has so many streams open and no more, and one that is closed make
   })
 })
 
-test('a caller follows so many logs and no more, and others are not concerned', async (t) => {
+test('a caller follows a bounded number of logs, and other callers are not affected', async (t) => {
   const { name } = await createEnvironment(service, owner)
   await deploy(service, owner, name, nodeServer('writes'))
   const viewer = await service.login('viewer')
@@ -204,7 +204,7 @@ test('HEAD opens no stream', async () => {
   }
 })
 
-test('streams end well when the service stops, and leave no connection that would hold it up', async (t) => {
+test('streams end properly when the service stops, and leave no connection that would delay it', async (t) => {
   const own = await startService(t)
   const stream = await follow(t, own, { as: await own.login() })
   await stream.until((events) => events.length > 0)

@@ -1,4 +1,4 @@
-/** The documents that people and programs read say what the code does: OpenAPI, `/docs`, and `docs/reference/`. */
+/** The documents that people and programs read agree with the code: OpenAPI, `/docs`, and `docs/reference/`. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
@@ -38,7 +38,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
 )
 
-test('the document is served as JSON and names the address it was asked at', () => {
+test('the document is served as JSON and names the address of the request', () => {
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
   assert.deepEqual(document.servers, [{ url: service.api }])
@@ -93,7 +93,7 @@ test('every operation has an id of its own, a summary and one tag', () => {
   }
 })
 
-test('every path parameter is described by a pattern, and every operation is open to somebody', () => {
+test('every path parameter is described by a pattern, and every operation names the roles that may call it', () => {
   const accesses = ['public', 'known', 'session', 'viewer', 'developer', 'owner']
   for (const { operationId, path, parameters, security, 'x-access': access } of operations) {
     const inPath = parameters.filter((parameter) => parameter.in === 'path')
@@ -113,11 +113,11 @@ test('every reason that a route names is a known one, and its status is among th
   for (const { operationId, responses, 'x-reasons': reasons } of operations) {
     assert.equal(new Set(reasons).size, reasons.length, `${operationId} names a reason twice`)
     for (const reason of reasons) {
-      assert.ok(Object.hasOwn(PROBLEMS, reason), `${operationId} names ${reason}, which nobody knows`)
+      assert.ok(Object.hasOwn(PROBLEMS, reason), `${operationId} names ${reason}, which is unknown`)
       const { http } = PROBLEMS[reason as Reason]
       assert.ok(
         responses[http]?.description.includes(`\`${reason}\``),
-        `${operationId}: ${http} does not tell ${reason}`,
+        `${operationId}: ${http} does not name ${reason}`,
       )
     }
     const statuses = Object.keys(responses).filter((status) => status !== '200')
@@ -136,7 +136,7 @@ test('every schema of the document is one that a validator can use', () => {
   }
 })
 
-test('the document is what it says of itself', () => {
+test('the schema of the document itself matches it', () => {
   const schema = document.paths['/openapi.json']?.get?.responses[200]?.content?.['application/json']?.schema
   const ajv = new Ajv2020({ strict: false })
   assert.ok(schema && ajv.validate(schema, document), ajv.errorsText())
@@ -196,7 +196,7 @@ test('docs/reference/limits.md has every limit with the value that the code has'
   for (const [name, , meaning = '', beyond = ''] of rows) {
     assert.match(meaning, /^(Bytes|Characters|Items|Seconds|Shell variables) /, name)
     for (const [, reason = ''] of beyond.matchAll(/`([A-Z_]+)`/g)) {
-      assert.ok(Object.hasOwn(PROBLEMS, reason), `${name}: nobody knows ${reason}`)
+      assert.ok(Object.hasOwn(PROBLEMS, reason), `${name}: unknown reason ${reason}`)
     }
   }
 })
@@ -214,7 +214,7 @@ test('docs/reference/limits.md has the limits of log-ins as the code has them', 
   assert.ok(text.includes(`the last ${KNOWN_NETWORKS.perUser} networks of a user`))
 })
 
-/** Defaults that depend on the machine are told in words. */
+/** Defaults that depend on the machine are described in words. */
 const DEFAULTS_IN_WORDS: Record<string, string> = {
   accountAppMemory: "three quarters of the machine's memory",
   concurrency: 'half the processors, at least 1',

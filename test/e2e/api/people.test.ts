@@ -1,4 +1,7 @@
-/** Who asked for what, and what was sent: on the real service, by API, session, webhook and command line. */
+/**
+ * The requester of each operation, and the message and commit of each upload: on the real service, by API, session,
+ * webhook and command line.
+ */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -9,9 +12,9 @@ import { promisify } from 'node:util'
 import type { resources } from '../../../src/contract/index.ts'
 import { LIMITS } from '../../../src/contract/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
-import { formOf, page, untilDone, upload } from '../../support/service/deploy.ts'
+import { formOf, page, untilDone, uploadWithQuery } from '../../support/service/deploy.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
-import { type Answer, type Login, startService } from '../../support/service/service.ts'
+import { type ApiResponse, type Login, startService } from '../../support/service/service.ts'
 import { createWebhooks, hook, triggersOf } from '../../support/service/webhooks.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
@@ -49,7 +52,7 @@ async function listOf<T>(environment: string, what: string): Promise<T[]> {
 
 const SHA = 'c0ffee'.padEnd(40, '0')
 
-test('every operation has the name of whoever asked for it, and keeps it when the user is removed', async () => {
+test('every operation has the name of its requester, and keeps it when the user is removed', async () => {
   const { name } = await createEnvironment(service, ci)
   const act = async (path: string, method: string, body?: unknown): Promise<resources.Operation> => {
     const asked = await service.call(`/v1/${path}`, { ...asAda, method, ...(body ? { body } : {}) })
@@ -94,7 +97,7 @@ test('an upload has a message and a commit, which its rebuilds and deployments s
   const message = '<b>Größer</b> \u{1F600} & "schöner"'
   const query = described({ message, commit: SHA, commitBranch: 'main', commitSubject: 'Fix it', commitDirty: 'true' })
   const commit = { sha: SHA, branch: 'main', subject: 'Fix it', isDirty: true }
-  const sent = await upload(service, ci, name, page('one'), query)
+  const sent = await uploadWithQuery(service, ci, { environment: name, query }, page('one'))
   assert.equal(sent.status, 200, sent.text)
   const { metadata } = await untilDone(service, ci, sent.json.name)
   assert.deepEqual([metadata.message, metadata.commit], [message, commit])
@@ -110,12 +113,17 @@ test('an upload has a message and a commit, which its rebuilds and deployments s
   assert.equal(deployment?.trigger, 'UPLOAD')
   assert.deepEqual(deployment?.archive, build?.archive)
 
-  const plain = await upload(service, ci, name, page('two'), described({ commit: SHA, commitSubject: 'Fix it' }))
-  assert.equal(plain.json.metadata.message, 'Fix it', 'the commit speaks where nothing was written')
+  const plain = await uploadWithQuery(
+    service,
+    ci,
+    { environment: name, query: described({ commit: SHA, commitSubject: 'Fix it' }) },
+    page('two'),
+  )
+  assert.equal(plain.json.metadata.message, 'Fix it', 'the subject of the commit is used if there is no message')
   await untilDone(service, ci, plain.json.name)
 })
 
-test('a message or a commit that is none is refused before the archive is read', async () => {
+test('an invalid message or commit is refused before the archive is read', async () => {
   const { name } = await createEnvironment(service, ci)
   const refused: Record<string, string>[] = [
     { message: 'a\x1b[2Jb' },
@@ -130,12 +138,17 @@ test('a message or a commit that is none is refused before the archive is read',
     { commitBranch: 'main' },
   ]
   for (const given of refused) {
-    const { status, reason } = await upload(service, ci, name, Buffer.from('no zip'), described(given))
+    const { status, reason } = await uploadWithQuery(
+      service,
+      ci,
+      { environment: name, query: described(given) },
+      Buffer.from('no zip'),
+    )
     assert.deepEqual([status, reason], [400, 'FIELD_INVALID'], JSON.stringify(given))
   }
   const longest = { message: '字'.repeat(LIMITS.messageLength), commitSubject: '字'.repeat(LIMITS.messageLength) }
   const query = described({ ...longest, commit: SHA, commitBranch: '字'.repeat(LIMITS.branchLength) })
-  const taken = await upload(service, ci, name, page('long'), query)
+  const taken = await uploadWithQuery(service, ci, { environment: name, query }, page('long'))
   assert.equal(taken.status, 200, taken.text)
   await untilDone(service, ci, taken.json.name)
 })
@@ -144,8 +157,12 @@ test('a webhook is named by its caller, and its answer names no person, message 
   const { name } = await createEnvironment(service, ci)
   const urls = await createWebhooks(service, ci, name, { quietSeconds: 0 })
   const query = described({ message: 'Secret plans', commit: SHA, commitBranch: 'secret-branch' })
-  await untilDone(service, ci, (await upload(service, ci, name, page('one'), query)).json.name)
-  const called: Answer = await service.call(urls.rebuild.replace(/^https?:\/\/[^/]+/, ''), {
+  await untilDone(
+    service,
+    ci,
+    (await uploadWithQuery(service, ci, { environment: name, query }, page('one'))).json.name,
+  )
+  const called: ApiResponse = await service.call(urls.rebuild.replace(/^https?:\/\/[^/]+/, ''), {
     method: 'POST',
     headers: { 'user-agent': 'WordPress/6.9; https://cms.example' },
   })

@@ -1,4 +1,4 @@
-/** How the portal is served: its files, its one page, and headers that keep it to itself. */
+/** How the portal is served: its files, its one page, and its security headers. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { portalReady } from '../../browser/portal.ts'
@@ -11,7 +11,7 @@ const HTML = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${service.api}${path}`, { headers, method, redirect: 'manual' })
 
-test('the page is served at the top and at every address that people see', async () => {
+test('the page is served at the root and at every path that users see', async () => {
   const page = await (await get('/', HTML)).text()
   assert.match(page, /<div id="root">/)
   for (const path of [
@@ -33,7 +33,7 @@ test('the page holds no inline script or style, and loads from nowhere else', as
   for (const [, address = ''] of page.matchAll(/(?:src|href)="([^"]*)"/g)) assert.match(address, /^\/assets\/[\w.-]+$/)
 })
 
-test('the page allows itself its own scripts, styles and calls, and nobody to frame it', async () => {
+test('the page allows only its own scripts, styles and calls, and no framing', async () => {
   for (const path of ['/', '/default/apps', await aScript()]) {
     const { headers } = await get(path, HTML)
     const policy = headers.get('content-security-policy') ?? ''
@@ -59,7 +59,7 @@ async function aScript(): Promise<string> {
   return script
 }
 
-test('a file with a digest in its name is kept for good, the page is asked for each time', async () => {
+test('a file with a digest in its name is cached for ever, the page is requested each time', async () => {
   assert.equal((await get(await aScript())).headers.get('cache-control'), 'public, max-age=31536000, immutable')
   const page = await get('/', HTML)
   assert.equal(page.headers.get('cache-control'), 'no-cache')
@@ -68,7 +68,7 @@ test('a file with a digest in its name is kept for good, the page is asked for e
   assert.equal(await again.text(), '')
 })
 
-test('files come in the form that the browser likes best, and plain to those that like none', async () => {
+test('files are sent in the encoding that the browser prefers, and plain to clients without one', async () => {
   const path = await aScript()
   const forms: Record<string, string | null> = {
     'gzip, br': 'br',
@@ -84,7 +84,7 @@ test('files come in the form that the browser likes best, and plain to those tha
   }
 })
 
-test('what is loaded first is small', async () => {
+test('the initial download is small', async () => {
   const page = await (await get('/', HTML)).text()
   let bytes = 0
   for (const [, address = ''] of page.matchAll(/(?:src|href)="([^"]*)"/g)) {
@@ -114,7 +114,7 @@ test('no address of the API answers with the page, whatever is accepted', async 
   assert.match((await get('/openapi.json', HTML)).headers.get('content-type') ?? '', /^application\/json/)
 })
 
-test('programs that ask for anything else get the problem that they know', async () => {
+test('programs that request anything else get a JSON error', async () => {
   for (const [method, path, headers] of [
     ['GET', '/default/apps', { accept: 'application/json' }],
     ['GET', '/nothing', {}],

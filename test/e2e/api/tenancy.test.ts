@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { resources } from '../../../src/contract/index.ts'
 import { deploy, formOf, page } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment } from '../../support/service/environment.ts'
-import { type Answer, type Login, startService } from '../../support/service/service.ts'
+import { type ApiResponse, type Login, startService } from '../../support/service/service.ts'
 
 /** A query and a body with which the route would succeed, by operationId. */
 const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
@@ -69,7 +69,7 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1Accounts: {},
   getV1Regions: {},
   getV1Isolation: {},
-  postV1Session: { body: { email: 'nobody@example.com', password: 'wrong' } },
+  postV1Session: { body: { email: 'unknown@example.com', password: 'wrong' } },
   getV1Session: {},
   deleteV1Session: {},
   postV1SessionInvitationsInvitationAccept: {},
@@ -85,10 +85,10 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
 const [OURS, THEIRS] = ['default', 'other']
 const UNUSED_ID = '0199e7c0-0000-7000-8000-000000000000'
 
-/** A value of the right form that nothing has. */
+/** A valid id that does not exist. */
 const ABSENT: Record<string, string> = {
-  account: 'nobody-has-this',
-  app: 'nobody-has-this',
+  account: 'does-not-exist',
+  app: 'does-not-exist',
   environment: UNUSED_ID,
   operation: UNUSED_ID,
   build: UNUSED_ID,
@@ -141,7 +141,7 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     deployment: last(live.metadata.deployment),
     credential: issued.json.userId,
     user: last(added.json.name),
-    // Nobody's: an invitation belongs to its user and not to an account.
+    // Not of the account: an invitation belongs to its user.
     invitation: last(added.json.name),
   }
 }
@@ -150,7 +150,7 @@ const last = (name: string): string => name.split('/').at(-1) ?? ''
 
 const ours = await furnish(owner, OURS, 'shop')
 const besideOurs = await furnish(owner, OURS, 'blog')
-/** Their app has the name of ours: only the account tells the two apart. */
+/** Their app has the name of ours: only the account differs. */
 const theirs = await furnish(stranger, THEIRS, 'shop')
 const theirsAlone = await furnish(stranger, THEIRS, 'theirs-alone')
 
@@ -178,7 +178,7 @@ const routes: Route[] = Object.entries(document.paths).flatMap(([path, methods])
     query: parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
   })),
 )
-/** A webhook's URL names an account too; what opens it is its token, as `webhooks.test.ts` shows. */
+/** A webhook's URL names an account too, but is protected by its token, as `webhooks.test.ts` shows. */
 const ofAccounts = routes.filter(({ path }) => path.includes('{account}') && !path.startsWith('/wh/'))
 const closed = routes.filter(({ access }) => access !== 'public')
 
@@ -186,10 +186,10 @@ const parametersOf = ({ path }: Route): string[] => [...path.matchAll(/\{(\w+)\}
 
 type Caller = { as?: Login; headers?: Record<string, string>; query?: string }
 
-function call(route: Route, values: Record<string, string>, caller: Caller = {}): Promise<Answer> {
+function call(route: Route, values: Record<string, string>, caller: Caller = {}): Promise<ApiResponse> {
   const { query = '', body } = REQUESTS[route.operationId] ?? {}
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name) => {
-    assert.ok(values[name], `there is no value for {${name}}: furnish() must make one`)
+    assert.ok(values[name], `there is no value for {${name}}: furnish() must create one`)
     return values[name]
   })
   return service.call(`${path}${caller.query ?? query}`, {
@@ -200,13 +200,13 @@ function call(route: Route, values: Record<string, string>, caller: Caller = {})
   })
 }
 
-/** Everything of an answer that a caller could tell it apart by. */
-function visible({ status, headers, text }: Answer) {
+/** Every part of a response by which a caller could distinguish it. */
+function visible({ status, headers, text }: ApiResponse) {
   const own = ['date', 'x-request-id']
   return { status, text, headers: [...headers].filter(([name]) => !own.includes(name)) }
 }
 
-/** All that an account holds. */
+/** All resources of an account. */
 async function inventory(as: Login, modules: Furniture[]) {
   const account = `/v1/accounts/${modules[0]?.account}`
   const paths = [
@@ -336,7 +336,7 @@ for (const route of ofAccounts) {
   }
 }
 
-test('a caller is shown the accounts that they belong to, and no others', async () => {
+test('a caller sees the accounts that they belong to, and no others', async () => {
   const shown = async (caller: Caller & object) => {
     const { json } = await service.call('/v1/accounts', caller)
     return json.accounts.map(({ name }: { name: string }) => name)

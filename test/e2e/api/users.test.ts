@@ -1,9 +1,9 @@
-/** Users of accounts, as owners choose them, and what users do by themselves, on the real service. */
+/** How owners manage the users of accounts, and what users do by themselves, on the real service. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { NEW_USER_LIMIT } from '../../../src/accounts/members.ts'
 import { LIMITS, type resources } from '../../../src/contract/index.ts'
-import { type Answer, type Login, startService } from '../../support/service/service.ts'
+import { type ApiResponse, type Login, startService } from '../../support/service/service.ts'
 
 const service = await startService({ after })
 const owner = await service.login('owner')
@@ -12,7 +12,7 @@ const other = await service.login('owner', 'other')
 
 const USERS = '/v1/accounts/default/users'
 
-const add = (email: string, role: resources.Role = 'viewer', as: Login = owner, path = USERS): Promise<Answer> =>
+const add = (email: string, role: resources.Role = 'viewer', as: Login = owner, path = USERS): Promise<ApiResponse> =>
   service.call(path, { method: 'POST', as, body: { email, role } })
 
 async function logIn(email: string, password: string): Promise<{ cookie: string; status: number }> {
@@ -46,10 +46,10 @@ test('a list of users comes in pages, the newest first', async () => {
   assert.equal(second.json.users[0].email, 'page-1@example.com')
 })
 
-test('an address that is none is refused, and so is a role that is none', async () => {
+test('an invalid e-mail address is refused, and so is an unknown role', async () => {
   for (const email of [
     '',
-    'nobody',
+    'not-an-address',
     'a b@c',
     'a@b@c',
     'a@\u202ec',
@@ -62,7 +62,7 @@ test('an address that is none is refused, and so is a role that is none', async 
   assert.equal(refused.reason, 'FIELD_INVALID')
 })
 
-test('somebody who belongs to the account already is not added twice', async () => {
+test('a member of the account is not added twice', async () => {
   await add('twice@example.com')
   const again = await add('TWICE@example.com', 'owner')
   assert.equal(again.status, 409)
@@ -73,7 +73,7 @@ const makeUser = async (email: string): Promise<string> =>
   JSON.parse(await service.operator('users', 'create', email, '--account', 'default', '--role', 'owner', '--json'))
     .password
 
-test('a user whom the operator made joins another account once they accept, keeps the password, and tells it nothing but the address', async () => {
+test('a user whom the operator created joins another account once they accept, keeps the password, and shows it nothing but the address', async () => {
   const password = await makeUser('both@example.com')
   const joined = await add('both@example.com', 'viewer', other, '/v1/accounts/other/users')
   assert.equal(joined.status, 200, joined.text)
@@ -101,7 +101,7 @@ test('a user whom the operator made joins another account once they accept, keep
   assert.deepEqual(session.json.invitations, [])
 })
 
-test('an account that only invited somebody is not there for them, on any route, and a decline is the end of it', async () => {
+test('an account that only invited a user does not exist for them, on any route, and a decline ends the invitation', async () => {
   const password = await makeUser('steered@example.com')
   await add('steered@example.com', 'owner', other, '/v1/accounts/other/users')
   const { cookie } = await logIn('steered@example.com', password)
@@ -123,7 +123,7 @@ test('an account that only invited somebody is not there for them, on any route,
   assert.ok(!json.users.some(({ email }: resources.User) => email === 'steered@example.com'))
 })
 
-test("nobody gets into an account by a user that another account made under a stranger's address", async () => {
+test("an account that creates a user under a stranger's address gets no access to other accounts by it", async () => {
   const trap = await add('victim@example.com', 'viewer', other, '/v1/accounts/other/users')
   assert.equal(trap.status, 200)
   const refused = await add('victim@example.com', 'owner')
@@ -132,7 +132,7 @@ test("nobody gets into an account by a user that another account made under a st
   const { cookie } = await logIn('victim@example.com', trap.json.password)
   assert.equal((await service.call(USERS, as(cookie))).status, 404)
 
-  // Nor by leaving it behind: a user who belongs to nobody is gone, and with it the password.
+  // Nor by removing the user: one without an account is deleted, together with the password.
   await service.call(`/v1/${trap.json.name}`, { method: 'DELETE', as: other })
   assert.equal((await service.call('/v1/session', as(cookie))).status, 401)
   const fresh = await add('victim@example.com', 'owner')
@@ -141,7 +141,7 @@ test("nobody gets into an account by a user that another account made under a st
   assert.equal((await logIn('victim@example.com', fresh.json.password)).status, 200)
 })
 
-test('the operator vouches for a user by a new password, which nobody else knows', async () => {
+test('the operator verifies a user by a new password, which no account knows', async () => {
   await add('vouched@example.com')
   assert.equal(
     (await add('vouched@example.com', 'viewer', other, '/v1/accounts/other/users')).reason,
@@ -151,7 +151,7 @@ test('the operator vouches for a user by a new password, which nobody else knows
   assert.equal((await add('vouched@example.com', 'viewer', other, '/v1/accounts/other/users')).status, 200)
 })
 
-test('another role holds at once', async () => {
+test('a changed role takes effect at once', async () => {
   const made = await add('promoted@example.com', 'viewer')
   const { cookie } = await logIn('promoted@example.com', made.json.password)
   const create = () =>
@@ -180,7 +180,7 @@ test('a removed user has no access any more, with the session that is open', asy
   assert.equal((await logIn('removed@example.com', made.json.password)).status, 401)
 })
 
-test('the last owner can neither go nor become less, also not when two try at once', async (t) => {
+test('the last owner can neither be removed nor get a weaker role, not even by two concurrent calls', async (t) => {
   const own = await startService(t)
   const as = await own.login('owner')
   const list = async (): Promise<resources.User[]> => (await own.call(USERS, { as })).json.users
@@ -198,12 +198,12 @@ test('the last owner can neither go nor become less, also not when two try at on
     (await list()).map(({ role }) => role),
     ['owner'],
   )
-  // To stay an owner is no change.
+  // Setting the same role is no change.
   const [last] = await list()
   assert.equal((await own.call(`/v1/${last?.name}`, { method: 'PATCH', as, body: { role: 'owner' } })).status, 200)
 })
 
-test('users are not added without end', async (t) => {
+test('the number of users is bounded', async (t) => {
   const own = await startService(t)
   const as = await own.login('owner')
   for (let count = 0; count < NEW_USER_LIMIT.burst; count++) {
@@ -216,7 +216,7 @@ test('users are not added without end', async (t) => {
   assert.ok(Number(refused.headers.get('retry-after')) > 0)
 })
 
-test("log-out ends one session, log-out everywhere all of them, and nobody else's", async () => {
+test('log-out ends one session, log-out everywhere all of them, and no session of another user', async () => {
   const [made, neighbour] = [await add('everywhere@example.com'), await add('neighbour@example.com')]
   const open = async () => (await logIn('everywhere@example.com', made.json.password)).cookie
   const [one, two, three] = [await open(), await open(), await open()]

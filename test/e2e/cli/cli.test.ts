@@ -1,4 +1,4 @@
-/** The commands of the client on a real service, as a script runs them: in a pipe, where nobody sees colours or answers. */
+/** The commands of the client on a real service, as a script runs them: with pipes, without colours and prompts. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,12 +45,12 @@ async function run(args: readonly string[], { input = '', env = {}, cwd = folder
   })
   child.stdin.end(input)
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: no colour and no bar is what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matches colours and progress bars
   assert.doesNotMatch(stdout + stderr, /[\x1b\r]/, 'nothing for a terminal in a pipe')
   return { code, stdout, stderr }
 }
 
-/** As the command line runs it, without the 0.3 s that a process takes. What fails is run as a process. */
+/** As the command line runs it, without the 0.3 s that a process takes. Failing commands are run as a process. */
 async function succeeds(...args: string[]): Promise<Ran> {
   const fitting = CLIENT_COMMANDS.filter(({ name }) => `${args.join(' ')} `.startsWith(`${name} `))
   const command = fitting.toSorted((a, b) => b.name.length - a.name.length)[0]
@@ -80,15 +80,15 @@ async function fails(code: number, expected: RegExp, args: readonly string[], se
   const ran = await run(args, setting)
   assert.equal(ran.code, code, `${args.join(' ')}: ${ran.stdout}${ran.stderr}`)
   assert.match(ran.stderr, expected)
-  assert.equal(ran.stdout, '', 'no data where something went wrong')
+  assert.equal(ran.stdout, '', 'no data after an error')
 }
 
 const idOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
-/** What the API says, to hold against what a command said: much cheaper than a further process. */
+/** The data of the API, to compare with the output of a command: much cheaper than a further process. */
 const read = async (path: string) => (await service.call(`/v1/${path}`, { as })).json
 
-test('an app is made, listed and deleted; an empty list says what to do next', async () => {
+test('an app is created, listed and deleted; an empty list says what to do next', async () => {
   const nothing = await succeeds('apps')
   assert.equal(nothing.stdout, '')
   assert.match(nothing.stderr, /^No apps yet\. 'headland apps create/)
@@ -104,7 +104,7 @@ test('an app is made, listed and deleted; an empty list says what to do next', a
   assert.deepEqual((await read('accounts/default/apps')).apps, [])
 })
 
-test('what is typed wrongly ends with 2, and does nothing', async () => {
+test('wrong usage ends with 2, and does nothing', async () => {
   await fails(2, /usage: headland apps/, ['apps', 'nonsense'])
   await fails(2, /is not a name for an app/, ['apps', 'delete', '../../credentials', '--yes'])
 })
@@ -119,7 +119,7 @@ test('a service that is not there ends with 3; a role that is too weak ends with
 let name = ''
 let url = ''
 
-test('an environment is made, and its address alone is data', async () => {
+test('an environment is created, and only its address is printed as data', async () => {
   await succeeds('apps', 'create', 'shop', '--region', 'UK')
   const made = await succeeds('envs', 'create', 'Production', '--cms', 'cms', '--variable', 'GREETING=hello')
   assert.match(made.stdout, /^http:\/\/\S+\n$/)
@@ -149,7 +149,7 @@ test('an environment is changed and deleted, by its name', async () => {
   assert.equal((await read('accounts/default/apps/shop/environments')).environments.length, 1)
 })
 
-test('the environments of all apps are listed where no app is named, or with --all', async () => {
+test('the environments of all apps are listed if no app is named, or with --all', async () => {
   await succeeds('apps', 'create', 'Blog', '--region', 'UK')
   await succeeds('envs', 'create', 'Preview', '--cms', 'cms', '--app', 'Blog')
   const listed = /^APP +ENVIRONMENT +ID +STATE +LATEST BUILD +URL +CHANGED\nBlog +Preview .*\nshop +Production .*\n$/
@@ -198,7 +198,7 @@ test('a build that runs is cancelled, and is over when the command ends', async 
   assert.equal((await read(asked.metadata.build)).state, 'CANCELLED')
 })
 
-test('the deployment before the live one is made live, and given again the one before that', async () => {
+test("'activate previous' makes the deployment before the live one live, and called again the one before that", async () => {
   const listed = await succeeds('deployments')
   const [heading = '', live = ''] = listed.stdout.split('\n')
   assert.match(heading, /^DEPLOYMENT +STATE +TRIGGER +BY +LIVE +ACTIVATABLE +BUILD +ARCHIVE +COMMIT +MESSAGE$/)
@@ -243,7 +243,7 @@ test('webhooks are made, called, shown, regenerated and deleted', async () => {
   assert.equal((await fetch(webhooks[0].url, { method: 'POST' })).status, 401)
 })
 
-test('domains are added and removed one by one, in whatever form they are written', async () => {
+test('domains are added and removed one by one, in any spelling', async () => {
   await succeeds('domains', 'add', 'www.example.com', 'WWW.example.com.')
   assert.deepEqual(await json('domains', 'add', 'bücher.example'), ['www.example.com', 'xn--bcher-kva.example'])
   assert.equal((await succeeds('domains')).stdout, 'www.example.com\nxn--bcher-kva.example\n')
@@ -270,12 +270,12 @@ test('a domain redirects to another one, which may change places with it, until 
   await succeeds('domains', 'remove', 'example.com')
 })
 
-test('how much a site is visited is told in a few lines', async () => {
+test('the traffic of a site is printed in a few lines', async () => {
   assert.match((await succeeds('traffic', '--range', '1h')).stderr, /^No visits within 1h\.$|^$/m)
   await fails(2, /--range is one of 1h, 24h, 7d, 30d/, ['traffic', '--range', '2h'])
 })
 
-test('variables are set from words, a file and stdin, and the others keep their values', async () => {
+test('variables are set from arguments, a file and stdin, and the others keep their values', async () => {
   assert.equal((await succeeds('variables')).stdout, 'VARIABLE  KIND    VALUE\nGREETING  SECRET  (hidden)\n')
   await writeFile(join(folder, '.env'), '# for the shop\nexport CITY="Z\u00fcrich"\nMANY=\'a\nb\'\n')
   const set = await run(['variables', 'set', 'TOKEN', '--file', '.env', 'EQUAL=a=b'], { input: 'secret\n' })
@@ -318,13 +318,13 @@ test('variables are secret or plain by their name or by an option, and the value
       { key: 'REGION', kind: 'PLAIN', value: 'Jura' },
       { key: 'GATSBY_KEY', kind: 'SECRET', value: 'other' },
     ],
-    'what is set again keeps its kind',
+    'a variable that is set again keeps its kind',
   )
   await fails(2, /--secret or --plain, not both/, ['variables', 'set', 'REGION=x', '--secret', '--plain'])
   await succeeds('variables', 'unset', ...names)
 })
 
-test('an app that runs is restarted with what was set, and that is told', async () => {
+test('a running app is restarted with the new variables, and the command says so', async () => {
   await deploy(service, as, name, nodeServer('', 'response.write(process.env.GREETING)'))
   assert.equal((await siteAnswer(service, url)).text, 'hello')
   const { stderr } = await succeeds('variables', 'set', 'GREETING=good day')
@@ -332,7 +332,7 @@ test('an app that runs is restarted with what was set, and that is told', async 
   assert.equal((await siteAnswer(service, url)).text, 'good day')
 })
 
-test('a trace tells the verdict first, of a path here or of a whole address anywhere', async () => {
+test('a trace prints the verdict first, for a path of the environment or for any full URL', async () => {
   const { stdout } = await succeeds('trace', '/')
   const [verdict, empty, address] = stdout.split('\n')
   assert.match(verdict ?? '', /^Nothing is stored for this address/)

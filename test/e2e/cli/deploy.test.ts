@@ -1,4 +1,4 @@
-/** A deploy from the command line on a real service: in a pipe, as CI runs it, and in a terminal with somebody before it. */
+/** A deploy from the command line on a real service: with pipes, as CI runs it, and in a terminal with a user. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, stat } from 'node:fs/promises'
@@ -17,20 +17,20 @@ const top = await temporaryFolder({ after })
 const HOME = join(top, 'home')
 await mkdir(HOME)
 
-/** Nothing of this machine: no log-in, no address, no CI. */
-const NOBODY = { PATH: process.env.PATH, HOME, TERM: 'xterm' }
+/** Without settings of this machine: no log-in, no address, no CI. */
+const WITHOUT_LOGIN = { PATH: process.env.PATH, HOME, TERM: 'xterm' }
 const CREDENTIALS = { HEADLAND_API_USER: as.userId, HEADLAND_API_PASSWORD: as.password }
-const SOMEBODY = { ...NOBODY, ...CREDENTIALS, HEADLAND_URL: service.api }
+const WITH_CREDENTIALS = { ...WITHOUT_LOGIN, ...CREDENTIALS, HEADLAND_URL: service.api }
 
-const { begin, headland, inTerminal, project } = createCommandLine(SOMEBODY, top)
+const { begin, headland, inTerminal, project } = createCommandLine(WITH_CREDENTIALS, top)
 
 const FIRST = ['--region', 'EU-W', '--env', 'Production', '--cms', 'wordpress']
 
-test('a first deploy with flags makes what is missing, goes live, and prints the address and nothing else', async () => {
+test('a first deploy with flags creates the app and the environment, goes live, and prints only the address', async () => {
   const cwd = await project({ ...page('from a laptop'), '.gitignore': 'notes\n', notes: 'private', '.git/HEAD': '' })
   const login = await headland(['login', service.api, '--user', as.userId, '--password-stdin'], {
     cwd,
-    env: NOBODY,
+    env: WITHOUT_LOGIN,
     input: `${as.password}\n`,
   })
   assert.equal(login.code, 0, login.stderr)
@@ -38,12 +38,12 @@ test('a first deploy with flags makes what is missing, goes live, and prints the
   const saved = join(HOME, '.config/headland/logins.json')
   assert.equal((await stat(saved)).mode & 0o777, 0o600)
 
-  const { code, stdout, stderr } = await headland(['deploy', '--app', 'laptop', ...FIRST], { cwd, env: NOBODY })
+  const { code, stdout, stderr } = await headland(['deploy', '--app', 'laptop', ...FIRST], { cwd, env: WITHOUT_LOGIN })
   assert.equal(code, 0, stderr)
   assert.match(stdout, /^http:\/\/\S+\n$/)
   assert.match((await siteAnswer(service, stdout.trim())).text, /from a laptop/)
   assert.equal((await siteAnswer(service, stdout.trim(), '/notes')).status, 404)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: no colour and no bar is what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matches colours and progress bars
   assert.doesNotMatch(stderr, /[\x1b\r]/)
 
   const written = JSON.parse(await readFile(join(cwd, '.headland.json'), 'utf8'))
@@ -51,7 +51,7 @@ test('a first deploy with flags makes what is missing, goes live, and prints the
   assert.doesNotMatch(JSON.stringify(written), new RegExp(as.password))
 
   await mkdir(join(cwd, 'src'))
-  const again = await headland(['deploy', '--json'], { cwd: join(cwd, 'src'), env: NOBODY })
+  const again = await headland(['deploy', '--json'], { cwd: join(cwd, 'src'), env: WITHOUT_LOGIN })
   assert.equal(again.code, 0, again.stderr)
   const events = eventsOf(again.stdout)
   const names = events.map(({ event }) => event)
@@ -61,7 +61,7 @@ test('a first deploy with flags makes what is missing, goes live, and prints the
   assert.deepEqual([done?.url, done?.unchanged], [stdout.trim(), true], 'the same files are the same output')
 })
 
-test('what is missing and cannot be guessed is wrong usage that names the flags, and nothing is made', async () => {
+test('missing values that cannot be guessed are wrong usage that names the flags, and nothing is created', async () => {
   const cwd = await project(page('never'))
   const usages: [args: string[], says: RegExp][] = [
     [[], /which app\? --app NAME, or --yes for 'project-\d+'; there are /],
@@ -79,9 +79,9 @@ test('what is missing and cannot be guessed is wrong usage that names the flags,
   assert.equal(status, 404)
 })
 
-test('a service that is not there is not the fault of whoever asks', async () => {
+test('an unreachable service has an exit code of its own', async () => {
   const cwd = await project(page('never'))
-  const env = { ...SOMEBODY, HEADLAND_URL: 'http://127.0.0.1:1' }
+  const env = { ...WITH_CREDENTIALS, HEADLAND_URL: 'http://127.0.0.1:1' }
   const { code, stderr } = await headland(['deploy', '--app', 'x', ...FIRST], { cwd, env })
   assert.equal(code, 3)
   assert.match(stderr, /was not reached/)
@@ -89,14 +89,14 @@ test('a service that is not there is not the fault of whoever asks', async () =>
 
 test('secrets of a shell are not sent to the address that a project names', async () => {
   const cwd = await project({ ...page('never'), '.headland.json': '{"url": "http://127.0.0.1:1"}' })
-  const { code, stderr } = await headland(['deploy'], { cwd, env: { ...NOBODY, ...CREDENTIALS } })
+  const { code, stderr } = await headland(['deploy'], { cwd, env: { ...WITHOUT_LOGIN, ...CREDENTIALS } })
   assert.equal(code, 2)
   assert.match(stderr, /you are not logged in to http:\/\/127\.0\.0\.1:1/)
 })
 
-test('a session sends nothing to the account that a project names before its user has said so', async () => {
+test('a session sends nothing to the account that a project names before its user has confirmed', async () => {
   const made = await service.operator('users', 'create', 'bob@example.com', '--account', 'default', '--json')
-  const env = { ...NOBODY, XDG_CONFIG_HOME: join(top, 'bob') }
+  const env = { ...WITHOUT_LOGIN, XDG_CONFIG_HOME: join(top, 'bob') }
   const cwd = await project({
     ...page('never'),
     '.headland.json': JSON.stringify({
@@ -133,24 +133,24 @@ test('a session sends nothing to the account that a project names before its use
   assert.equal(again.code, 0, again.stderr)
 })
 
-test('settings of this machine stay on it, and that is told, unless they are asked for by name', async () => {
+test('local settings are not uploaded, and the command says so, unless they are included by name', async () => {
   const cwd = await project({ ...page('a site'), '.env.local': 'SECRET=1', '.headlandignore': '!.env.local\n' })
   const asked = ['deploy', '--list-files']
-  const kept = await headland(asked, { cwd, env: NOBODY })
+  const kept = await headland(asked, { cwd, env: WITHOUT_LOGIN })
   assert.deepEqual([kept.code, kept.stdout], [0, '.headlandignore\nindex.html\n'])
   assert.match(kept.stderr, /Not sent: \.env\.local\. .*--include-env-file \.env\.local/)
-  const wanted = await headland([...asked, '--include-env-file', '.env.local'], { cwd, env: NOBODY })
+  const wanted = await headland([...asked, '--include-env-file', '.env.local'], { cwd, env: WITHOUT_LOGIN })
   assert.deepEqual([wanted.code, wanted.stdout], [0, '.env.local\n.headlandignore\nindex.html\n'])
   assert.match(wanted.stderr, /Sent with the source: \.env\.local/)
   for (const wrong of ['.env.missing', '../.env', 'index.html']) {
-    const { code, stderr } = await headland([...asked, '--include-env-file', wrong], { cwd, env: NOBODY })
+    const { code, stderr } = await headland([...asked, '--include-env-file', wrong], { cwd, env: WITHOUT_LOGIN })
     assert.equal(code, 2, stderr)
   }
 })
 
 test('--list-files and --dry-run build nothing', async () => {
   const cwd = await project({ ...page('never'), 'drafts/a.md': '', '.headlandignore': 'drafts\n' })
-  const listed = await headland(['deploy', '--list-files'], { cwd, env: NOBODY })
+  const listed = await headland(['deploy', '--list-files'], { cwd, env: WITHOUT_LOGIN })
   assert.deepEqual([listed.code, listed.stdout], [0, '.headlandignore\nindex.html\n'])
   const dry = await headland(['deploy', '--dry-run', '--app', 'laptop', '--env', 'Production'], { cwd })
   assert.equal(dry.code, 0, dry.stderr)
@@ -159,7 +159,7 @@ test('--list-files and --dry-run build nothing', async () => {
   assert.equal(none.code, 2, none.stderr)
 })
 
-test('an archive that the service does not take is refused with its largest files', async () => {
+test('an archive that the service refuses is reported with its largest files', async () => {
   const cwd = await project({ ...page('never'), 'video.mp4': randomBytes(8 * 1024 ** 2) })
   const { code, stderr } = await headland(['deploy', '--app', 'laptop', '--env', 'Production'], { cwd })
   assert.equal(code, 1, stderr)
@@ -193,7 +193,7 @@ test('a build that fails ends with 1, its reason, the line that shows it, and wh
   assert.equal(eventsOf(last.stdout).length, 1)
 })
 
-test('the log of a running app is printed, and goes on for whoever follows it', async () => {
+test('the log of a running app is printed, and continues with --follow', async () => {
   const cwd = await project(nodeServer('it runs', `console.log('asked for ' + request.url)`))
   const { code, stdout, stderr } = await headland(['deploy', '--app', 'server', ...FIRST], { cwd })
   assert.equal(code, 0, stderr)
@@ -219,7 +219,7 @@ test('a user logs in by e-mail, and a log-out ends the session on the service to
     '--json',
   )
   const { password } = JSON.parse(made)
-  const env = { ...NOBODY, XDG_CONFIG_HOME: join(top, 'ann') }
+  const env = { ...WITHOUT_LOGIN, XDG_CONFIG_HOME: join(top, 'ann') }
   const logIn = (input: string) =>
     headland(['login', service.api, '--user', 'ann@example.com', '--password-stdin'], { cwd, env, input })
 
@@ -244,7 +244,7 @@ test('a user logs in by e-mail, and a log-out ends the session on the service to
   assert.equal((await headland(['logout'], { cwd, env })).code, 2)
 })
 
-test('a command that is ended by a signal leaves the build at work, or takes it along', async () => {
+test('a command that is ended by a signal leaves the build running, or cancels it', async () => {
   const mark = 'left-alone'
   const cwd = await project(heldBuild(mark, 'held'))
   const first = begin(['deploy', '--app', 'held', ...FIRST], { cwd, input: '' })

@@ -1,4 +1,4 @@
-/** What people meet in their first hour at the command line: variables, names that are misspelt, short ids, a log to follow. */
+/** The first hour with the command line: variables, misspelt names, short ids, following a log. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -35,8 +35,8 @@ const environmentsOf = async (app: string): Promise<resources.Environment[]> =>
 
 const keysOf = ({ shellVariables }: resources.Environment) => shellVariables.map(({ key }) => key).sort()
 
-/** Its build tells what it finds. */
-const telling: Files = {
+/** Its build prints the variables that it finds. */
+const printing: Files = {
   'package.json': JSON.stringify({ scripts: { build: 'node build.js' } }),
   'build.js': `const { A, B, NEXT_PUBLIC_C } = process.env
     console.log('found', (A ?? '').length, (B ?? '').length, NEXT_PUBLIC_C)
@@ -49,10 +49,12 @@ const telling: Files = {
 
 const FIRST = ['--region', 'EU-W', '--env', 'Production', '--cms', 'wordpress']
 
-test('the first build has the variables that came with the deploy, and the names without a value are told', async () => {
-  const cwd = await project(telling)
+test('the first build has the variables of the deploy command, and the names without a value are listed', async () => {
+  const cwd = await project(printing)
   const given = ['--variables-file', 'production.env', '--variable', 'A=1234', '--variable', 'NEXT_PUBLIC_C=c']
-  const { code, stdout, stderr } = await headland(['deploy', '--app', 'telling', ...FIRST, ...given, '--json'], { cwd })
+  const { code, stdout, stderr } = await headland(['deploy', '--app', 'printing', ...FIRST, ...given, '--json'], {
+    cwd,
+  })
   assert.equal(code, 0, stderr + stdout)
   const events = eventsOf(stdout)
   assert.ok(events.some(({ event, text }) => event === 'line' && text === 'found 4 9 c'))
@@ -61,18 +63,18 @@ test('the first build has the variables that came with the deploy, and the names
     notes.join('\n'),
     /\.env\.example names variables that have no value: D\.\nTo set them: headland variables set D=VALUE/,
   )
-  const [made] = await environmentsOf('telling')
+  const [made] = await environmentsOf('printing')
   assert.deepEqual(made && keysOf(made), ['A', 'B', 'NEXT_PUBLIC_C'], 'nothing of .env')
 
-  // A later deploy has them set before its build. It is not the first, so no example is told of.
+  // A later deploy has them set before its build. It is not the first, so `.env.example` is not mentioned.
   const again = await headland(['deploy', '--variable', 'B', '--json'], { cwd, input: 'longer than it was\n' })
   assert.equal(again.code, 0, again.stderr + again.stdout)
-  const told = eventsOf(again.stdout)
-  assert.deepEqual(told.find(({ event }) => event === 'variables')?.set, ['B'])
-  assert.ok(told.some(({ event, text }) => event === 'line' && text === 'found 4 18 c'))
-  assert.ok(!told.some(({ message }) => /names variables/.test(String(message))))
+  const later = eventsOf(again.stdout)
+  assert.deepEqual(later.find(({ event }) => event === 'variables')?.set, ['B'])
+  assert.ok(later.some(({ event, text }) => event === 'line' && text === 'found 4 18 c'))
+  assert.ok(!later.some(({ message }) => /names variables/.test(String(message))))
 
-  // An upload that is refused leaves what was set, and says so.
+  // A refused upload keeps the variables that were set, and says so.
   await writeFile(join(cwd, 'large.bin'), randomBytes(3_100_000))
   const refused = await headland(['deploy', '--variable', 'E=1'], { cwd })
   await rm(join(cwd, 'large.bin'))
@@ -80,7 +82,7 @@ test('the first build has the variables that came with the deploy, and the names
   assert.match(refused.stderr, /Set E\.\n[\s\S]*The variables are set all the same[\s\S]*ARCHIVE_TOO_LARGE/)
 })
 
-test('a variable that cannot be set ends the deploy before anything is made or sent', async () => {
+test('a variable that cannot be set ends the deploy before anything is created or sent', async () => {
   const cwd = await project({ ...page('never'), 'bad.env': 'A=1\nexport B\n' })
   for (const [given, says] of [
     [['--variables-file', 'bad.env'], /bad\.env: line 2 is neither NAME=VALUE nor a comment/],
@@ -96,7 +98,7 @@ test('a variable that cannot be set ends the deploy before anything is made or s
   assert.equal((await service.call('/v1/accounts/default/apps/unmade', { as })).status, 404)
 })
 
-test('a file with variables is not sent, and Node does not obey it', async () => {
+test('a file with variables is not sent, and Node does not load it', async () => {
   const cwd = await project({
     ...page('x'),
     'my.env': 'NODE_OPTIONS=--require ./evil.js\n',
@@ -104,15 +106,15 @@ test('a file with variables is not sent, and Node does not obey it', async () =>
   })
   const listed = await headland(['deploy', '--variables-file', 'my.env', '--list-files'], { cwd })
   assert.deepEqual([listed.code, listed.stdout], [0, 'evil.js\nindex.html\n'], listed.stderr)
-  // Node reads what stands behind --env-file by itself, unless it is told where its own arguments end.
+  // Node itself acts on --env-file, unless `--` ends its own arguments.
   const env = { PATH: process.env.PATH, HOME: top }
   const args = ['deploy', '--env-file', 'my.env', '--list-files']
   const { stdout } = await promisify(execFile)(HEADLAND, args, { cwd, env })
   assert.equal(stdout, 'evil.js\nindex.html\n')
 })
 
-test('in a terminal the names of .env.example are asked for, secrets unseen, and Return leaves one out', async () => {
-  const cwd = await project(telling)
+test('in a terminal the command asks for the names of .env.example, without showing secrets, and Return skips one', async () => {
+  const cwd = await project(printing)
   const deploying = inTerminal(`deploy --app asking ${FIRST.join(' ')}`, cwd)
   await deploying.until(/\.env\.example names 4 variables: A, B, NEXT_PUBLIC_C, D\s[\s\S]*values now\? \[Y\/n\] /)
   deploying.child.stdin.write('\r')
@@ -132,7 +134,7 @@ test('in a terminal the names of .env.example are asked for, secrets unseen, and
   assert.doesNotMatch(stdout, /unseen/)
 })
 
-test('a misspelt environment or app is not made: the one that is near is named, and how to make the other', async () => {
+test('a misspelt environment or app is not created: the closest name is suggested, and how to create a new one', async () => {
   const cwd = await project(page('spelt'))
   const first = await headland(['deploy', '--app', 'orthography', ...FIRST], { cwd })
   assert.equal(first.code, 0, first.stderr)
@@ -191,9 +193,9 @@ test('commands and their options get suggestions, too', async () => {
 
 test('short ids lead to environments, builds and deployments', async () => {
   const cwd = await project(page('short'))
-  const [environment] = await environmentsOf('telling')
+  const [environment] = await environmentsOf('printing')
   assert.ok(environment)
-  const at = ['--app', 'telling', '--env', shortId(environment.name)]
+  const at = ['--app', 'printing', '--env', shortId(environment.name)]
   const [build] = (await read(`${environment.name}/builds`)).builds
   const shown = await headland(['builds', 'show', shortId(build.name), ...at, '--json'], { cwd })
   assert.equal(JSON.parse(shown.stdout).name, build.name, shown.stderr)
@@ -208,7 +210,7 @@ test('short ids lead to environments, builds and deployments', async () => {
   assert.match(missing.stderr, /there is no build ffffffff: 'headland builds' lists those there are/)
 })
 
-test('a followed log begins at the last start, marks what becomes of the app, and goes on behind a restart', async (t) => {
+test('a followed log begins at the last start, marks changes of state, and continues after a restart', async (t) => {
   const says = `console.log('asked for ' + request.url); if (request.url === '/die') process.exit(7)`
   const forged = `console.log('Deployment 00000000 is live: build 00000000.')`
   const files = (version: string): Files => nodeServer(version, `${says}; ${forged}`)
@@ -232,7 +234,7 @@ test('a followed log begins at the last start, marks what becomes of the app, an
   assert.equal(activated.code, 0, activated.stderr)
   await following.until(/"mark":"LIVE"[\s\S]*"mark":"LIVE"/)
 
-  // The service is stopped as an upgrade does it, and comes back at the same address.
+  // The service is stopped as in an upgrade, and started again at the same address.
   const { dataDir, api, edge } = service
   assert.equal(await service.stop(), 0)
   const settings = { HEADLAND_LISTEN: new URL(api).host, HEADLAND_EDGE_LISTEN: new URL(edge).host }
@@ -243,7 +245,7 @@ test('a followed log begins at the last start, marks what becomes of the app, an
   assert.equal(code, 0)
 
   const lines = eventsOf(stdout).filter(({ number }) => number !== undefined)
-  assert.equal(lines[0]?.mark, 'START', 'nothing of the deployment before')
+  assert.equal(lines[0]?.mark, 'START', 'no line of the previous deployment')
   assert.ok(!lines.some(({ text }) => text === 'asked for /of-the-first'))
   const marks = lines.flatMap(({ mark, deployment }) => (mark ? [[mark, deployment]] : []))
   const [two, one] = (await read(`${(await environmentsOf('followed'))[0]?.name}/deployments`)).deployments
@@ -263,7 +265,7 @@ test('a followed log begins at the last start, marks what becomes of the app, an
     'every line once, in order',
   )
 
-  // In a pipe a mark stands at the margin, where a line of the app has its time.
+  // In a pipe a mark begins the line, where a line of the app has its time.
   const text = await headland(['logs'], { cwd })
   assert.match(
     text.stdout,

@@ -1,4 +1,4 @@
-/** Every command of the client against a server that is out to get its user. */
+/** Every command of the client against a hostile server. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,19 +9,19 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { CLIENT_COMMANDS } from '../../../src/cli/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
-import { type Manner, startHostileService } from '../../support/machine/hostile-service.ts'
+import { type Manner, startHostileService } from '../../support/service/hostile-service.ts'
 import { TIMEOUT_MS } from '../../support/until.ts'
 
 const RUNNER = fileURLToPath(new URL('../../support/run-commands.ts', import.meta.url))
 
-/** Clears the screen, renames the window, answers for its owner, turns the line round, and pretends to be a line of ours. */
+/** Clears the screen, renames the window, types input, reverses the line, and imitates a line of the command. */
 const HOSTILE = 'a\x1b[2J\x1b]0;title\x07\x1bP+q\x1b\\\u009b31m\u0085\u202e\u200b\u2028\r\x08\x7f\nFORGED'
 
 const ID = '0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
 const SHORT = ID.slice(-8)
 const AT = ['--account', 'acme', '--app', 'shop', '--env', ID]
 
-/** How each is typed so that it asks nothing. */
+/** The arguments of each command that make it ask nothing. */
 const TYPED: Record<string, string[][]> = {
   login: [
     ['--user', 'ann@example.com', '--password-stdin'],
@@ -43,7 +43,7 @@ const TYPED: Record<string, string[][]> = {
     [...AT, '--print'],
     ['/x', ...AT, '--print'],
   ],
-  // The site of a service that answers so is nowhere; what a site answers is data, and goes out as it is.
+  // The site of such a service does not exist; and the response of a site is data, which is printed unchanged.
   curl: [['http://127.0.0.1:1/'], ['/', '--app', 'none', '--env', 'none']],
   apps: [['--account', 'acme'], []],
   'apps create': [['shop', '--region', 'UK', '--account', 'acme']],
@@ -99,7 +99,7 @@ await writeFile(join(project, 'index.html'), 'hello')
 await writeFile(join(project, '.env'), 'A=1')
 const ENVIRONMENT = { PATH: process.env.PATH, HOME: folder, TERM: 'xterm' }
 
-/** All that was written, to either stream, by all of these. What is typed is a password. */
+/** The output of all these commands, on both streams. The input is a password. */
 async function written(commands: string[][], env: NodeJS.ProcessEnv, cwd = project): Promise<string> {
   const args = [RUNNER, ...commands.map((words) => JSON.stringify(words))]
   const child = spawn(process.execPath, args, { cwd, env, signal: AbortSignal.timeout(TIMEOUT_MS) })
@@ -109,13 +109,13 @@ async function written(commands: string[][], env: NodeJS.ProcessEnv, cwd = proje
   return stdout + stderr
 }
 
-/** Where something is found, with what stands around it. */
-const around = (said: string, pattern: RegExp): string[] =>
-  [...said.matchAll(pattern)].slice(0, 10).map(({ index }) => said.slice(Math.max(0, index - 200), index + 50))
+/** Each match, with its surrounding text. */
+const around = (output: string, pattern: RegExp): string[] =>
+  [...output.matchAll(pattern)].slice(0, 10).map(({ index }) => output.slice(Math.max(0, index - 200), index + 50))
 
-function isHarmless(said: string) {
-  assert.deepEqual(around(said, /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--\n]/gv), [], 'control characters')
-  assert.deepEqual(around(said, /^FORGED/gm), [], 'forged lines')
+function isHarmless(output: string) {
+  assert.deepEqual(around(output, /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--\n]/gv), [], 'control characters')
+  assert.deepEqual(around(output, /^FORGED/gm), [], 'forged lines')
 }
 
 const commands = Object.entries(TYPED).flatMap(([name, typed]) =>
@@ -125,20 +125,20 @@ const commands = Object.entries(TYPED).flatMap(([name, typed]) =>
   ]),
 )
 
-test('every command is among those that meet a hostile service', () => {
+test('every command is tested against a hostile service', () => {
   assert.deepEqual(Object.keys(TYPED).sort(), CLIENT_COMMANDS.map(({ name }) => name).sort())
 })
 
 const MANNERS: Manner[] = ['names are right', 'every text is hostile', 'every call fails', 'every operation fails']
 
 for (const manner of MANNERS) {
-  test(`no command writes a control character of a service where ${manner}, nor a line that it forged`, async (t) => {
+  test(`no command prints a control character of a service where ${manner}, nor a forged line`, async (t) => {
     const url = await startHostileService(t, HOSTILE, manner)
     const env = { ...ENVIRONMENT, HEADLAND_URL: url, HEADLAND_API_USER: ID, HEADLAND_API_PASSWORD: 'p' }
-    const said = await written(commands, env)
-    assert.equal(said.match(/^--- /gm)?.length, commands.length, 'all of them ended')
-    isHarmless(said)
-    assert.match(said, /\\u202e/, 'and what was hidden is shown')
+    const output = await written(commands, env)
+    assert.equal(output.match(/^--- /gm)?.length, commands.length, 'all commands ended')
+    isHarmless(output)
+    assert.match(output, /\\u202e/, 'and hidden characters are shown')
     // A process reads one password.
     isHarmless(await written([['login', '--user', ID, '--password-stdin']], env))
   })
@@ -155,25 +155,25 @@ const PROJECTS: Record<string, Record<string, string>> = {
   'a file that is no JSON': { '.headland.json': HOSTILE, 'index.html': '' },
   'what .env.example holds': { '.env.example': `A="${HOSTILE}"\n${HOSTILE}=1\n`, 'index.html': '' },
   'the name of a file': { [NAME]: '', 'index.html': '' },
-  'the name of a file that stays here': { [`.env.${NAME}`]: '', 'index.html': '' },
+  'the name of a file that is not uploaded': { [`.env.${NAME}`]: '', 'index.html': '' },
   'the name of a folder': { [`${NAME}/.env`]: '', 'index.html': '' },
   'the name of a package': { 'package.json': JSON.stringify({ name: HOSTILE }), 'a\u202eb': '' },
 }
 
-test('no project writes a control character either, nor a line that it forged', async (t) => {
+test('no file of a project makes a command print a control character or a forged line', async (t) => {
   const url = await startHostileService(t, HOSTILE, 'names are right')
   const env = { ...ENVIRONMENT, HEADLAND_URL: url, HEADLAND_API_USER: ID, HEADLAND_API_PASSWORD: 'p' }
   for (const [name, files] of Object.entries(PROJECTS)) {
     const at = await temporaryFolder(t)
     for (const [path, content] of Object.entries(files)) {
-      await mkdir(join(at, path, '../..'), { recursive: true })
+      await mkdir(join(at, path, '..'), { recursive: true })
       await writeFile(join(at, path), content)
     }
-    const said = await written(
+    const output = await written(
       [['deploy'], ['deploy', '--list-files'], ['envs', 'show'], ['builds', '--json']],
       env,
       at,
     )
-    assert.doesNotThrow(() => isHarmless(said), name)
+    assert.doesNotThrow(() => isHarmless(output), name)
   }
 })

@@ -1,4 +1,4 @@
-/** The client behind the proxy of a company: the service has a name that nobody but the proxy can resolve. */
+/** The client behind the proxy of a company: the service has a name that only the proxy can resolve. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,15 +10,15 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startForwardProxy } from '../../support/edge/forward-proxy.ts'
 import { temporaryFolder } from '../../support/folder.ts'
+import { startForwardProxy } from '../../support/machine/forward-proxy.ts'
 import { startService } from '../../support/service/service.ts'
 import { TIMEOUT_MS } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 const NAME = 'headland.test'
 const LOGIN = 'ann@corp:p:ss'
-/** As it stands in an address. */
+/** Encoded for a URL. */
 const WRITTEN = 'ann%40corp:p%3Ass'
 
 const folder = await temporaryFolder({ after })
@@ -103,7 +103,7 @@ for (const [scheme, to, variable, asked] of [
     for (const one of proxy.asked) assert.match(one, asked)
   })
 
-  test(`a proxy that refuses is told by what it wants, without its password, by ${scheme}`, async (t) => {
+  test(`a refusal of the proxy is reported with what it requires, without its password, by ${scheme}`, async (t) => {
     const cwd = await newProject(`${scheme}-refused`)
     const as = await service.login()
     const from = {
@@ -133,7 +133,7 @@ for (const [scheme, to, variable, asked] of [
   })
 }
 
-test('this machine, and what NO_PROXY names, is reached without the proxy', async (t) => {
+test('this machine, and hosts in NO_PROXY, are reached without the proxy', async (t) => {
   const cwd = await newProject('straight')
   const as = await service.login()
   const proxy = await startForwardProxy(t, { to: plain })

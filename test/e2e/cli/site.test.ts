@@ -1,4 +1,4 @@
-/** `headland curl` and `headland open`, where the system does not resolve names under localhost, as Debian does not. */
+/** `headland curl` and `headland open`, on a system that does not resolve names under localhost, such as Debian. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -55,13 +55,13 @@ async function headland(args: readonly string[], { env = {}, input = '' }: Setti
 
 const { host } = new URL(site.url)
 
-test('curl asks the site for a path, with the Host that leads to it', async () => {
+test('curl requests a path of the site, with the right Host', async () => {
   const { code, stdout, stderr } = await headland(['curl', '/news?page=2'])
   assert.equal(code, 0, stderr)
   assert.deepEqual(JSON.parse(stdout), { method: 'GET', url: '/news?page=2', body: '', host })
 })
 
-test('curl takes a whole address too, as deploy prints it, and no log-in for it', async () => {
+test('curl takes a full URL too, as deploy prints it, and needs no log-in for it', async () => {
   const { code, stdout, stderr } = await headland(['curl', `${site.url}/x`], { env: { HEADLAND_URL: '' } })
   assert.equal(code, 0, stderr)
   assert.equal(JSON.parse(stdout).host, host)
@@ -78,7 +78,7 @@ test('curl sends a method, headers and data', async () => {
   assert.deepEqual([posted.method, posted.type], ['POST', 'application/json'])
 })
 
-test('curl prints heads where they are asked for, and bytes as they are', async () => {
+test('curl prints headers on request, and bytes unchanged', async () => {
   const head = await headland(['curl', '-I', '/'])
   assert.match(head.stdout, /^HTTP\/1\.1 200 OK\n[^{]*x-made-by: the app\n[^{]*\n\n$/i)
   const both = await headland(['curl', '-i', '/'])
@@ -86,19 +86,19 @@ test('curl prints heads where they are asked for, and bytes as they are', async 
   assert.deepEqual([...(await headland(['curl', '/bytes'])).bytes], [0, 27, 91, 255])
 })
 
-test('curl ends with 1 for an error of the site where --fail was said, and with 3 where an answer breaks off', async () => {
+test('curl ends with 1 for an error of the site with --fail, and with 3 if a response breaks off', async () => {
   assert.equal((await headland(['curl', '/missing'])).code, 0)
   const failed = await headland(['curl', '-f', '/missing'])
   assert.deepEqual([failed.code, failed.stdout], [1, 'not here'])
   const broken = await headland(['curl', '/broken'])
   assert.equal(broken.code, 3)
   assert.match(broken.stderr, /broke off in the middle/)
-  const closed = await headland(['curl', 'http://nobody.localhost:1/'])
+  const closed = await headland(['curl', 'http://unknown.localhost:1/'])
   assert.equal(closed.code, 3)
-  assert.match(closed.stderr, /nobody\.localhost:1 was not reached: .*ECONNREFUSED/)
+  assert.match(closed.stderr, /unknown\.localhost:1 was not reached: .*ECONNREFUSED/)
 })
 
-test('what curl cannot send is refused with what to write instead', async () => {
+test('arguments that curl cannot send are refused with what to write instead', async () => {
   for (const [args, expected] of [
     [['news'], /neither a path, as \/news, nor an address/],
     [['ftp://shop.localhost/'], /neither a path/],
@@ -120,23 +120,27 @@ test('a path that looks like the address of another host stays a path', async ()
   assert.deepEqual([url, asked], ['//other.example/x', host])
 })
 
-test('open hands the address to what opens browsers, as one argument, and prints it', async () => {
+test('open passes the URL to the opener of the system, as one argument, and prints it', async () => {
   const bin = join(folder, 'bin')
-  const told = join(folder, 'told')
+  const recorded = join(folder, 'recorded')
   await mkdir(bin)
-  await writeFile(join(bin, 'xdg-open'), `#!/bin/sh\nprintf '%s|' "$@" >"${told}.new"\nmv "${told}.new" "${told}"\n`, {
-    mode: 0o755,
-  })
+  await writeFile(
+    join(bin, 'xdg-open'),
+    `#!/bin/sh\nprintf '%s|' "$@" >"${recorded}.new"\nmv "${recorded}.new" "${recorded}"\n`,
+    {
+      mode: 0o755,
+    },
+  )
   const env = { PATH: [bin, process.env.PATH].join(delimiter), DISPLAY: ':0' }
   const { code, stdout } = await headland(['open', '/news?a=1&b=$(id)'], { env })
   assert.equal(code, 0)
   const url = `${site.url}/news?a=1&b=$(id)`
   assert.equal(stdout, `${url}\n`)
-  const seen = () => readFile(told, 'utf8').catch(() => undefined)
+  const seen = () => readFile(recorded, 'utf8').catch(() => undefined)
   assert.equal(await until(seen), `${url}|`)
 })
 
-test('where no browser can be opened, open prints the address and says so', async () => {
+test('if no browser can be opened, open prints the URL and says so', async () => {
   const { code, stdout, stderr } = await headland(['open'])
   assert.deepEqual([code, stdout], [0, `${site.url}/\n`])
   assert.match(stderr, /no browser that can be opened/)
@@ -144,7 +148,7 @@ test('where no browser can be opened, open prints the address and says so', asyn
   assert.deepEqual(JSON.parse(json.stdout), { url: `${site.url}/` })
 })
 
-test('the first time that an address under localhost is told, it is told who resolves it', async () => {
+test('the first time that a URL under localhost is printed, the command explains which programs resolve it', async () => {
   const made = await headland(['envs', 'create', 'Staging', '--app', 'shop', '--cms', 'cms'])
   assert.match(made.stderr, /Browsers and curl know that \*\.localhost is this machine/)
   assert.match(service.log(), /Sites +http:\/\/NAME\.localhost:\d+/)

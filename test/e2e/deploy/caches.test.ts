@@ -66,7 +66,7 @@ const INSTALLS = /\$ npm ci/
 
 const shop = await createEnvironment(service, as)
 
-test('the first build installs and keeps what may be kept', async () => {
+test('the first build installs and fills the caches', async () => {
   const first = await look(await deploy(service, as, shop.name, app('')))
   assert.equal(first.error, undefined, first.log)
   assert.match(first.log, INSTALLS)
@@ -74,7 +74,7 @@ test('the first build installs and keeps what may be kept', async () => {
   assert.equal((await siteAnswer(service, shop.url)).text, 'built 1 times, 7 is a number: true')
 })
 
-test('a Rebuild with the same lockfile runs no package manager, and has what the compiler left', async () => {
+test("a Rebuild with the same lockfile runs no package manager, and has the compiler's cache", async () => {
   const again = await rebuild(shop.name)
   assert.equal(again.error, undefined, again.log)
   assert.doesNotMatch(again.log, INSTALLS)
@@ -91,13 +91,13 @@ test('a Clean Rebuild uses nothing of earlier builds', async () => {
   assert.equal((await siteAnswer(service, shop.url)).text, 'built 1 times, 7 is a number: true')
 })
 
-test('another lockfile is installed anew, out of the same store', async () => {
+test('another lockfile is installed again, from the same package store', async () => {
   const changed = await look(await deploy(service, as, shop.name, app('', { version: '1.0.1' })))
   assert.match(changed.log, INSTALLS)
   assert.deepEqual([stateOf(changed, 'packages'), stateOf(changed, 'store')], ['MISS', 'HIT'])
 })
 
-test('another source with the same lockfile is not', async () => {
+test('another source with the same lockfile is not installed again', async () => {
   const changed = await look(await deploy(service, as, shop.name, app('page += "!"', { version: '1.0.1' })))
   assert.doesNotMatch(changed.log, INSTALLS)
   assert.match((await siteAnswer(service, shop.url)).text, /true!$/)
@@ -120,7 +120,7 @@ test('an environment of another account has nothing of it', async () => {
   for (const cache of ['packages', 'store', 'compile']) assert.equal(stateOf(first, cache), 'MISS', cache)
 })
 
-test('what a build writes into a package is seen by no other build', async () => {
+test('changes of a build to a package are not seen by other builds', async () => {
   const careless = await createEnvironment(service, as)
   const spoil = `fs.writeFileSync('node_modules/is-number/index.js', 'module.exports = () => "spoilt"')`
   await deploy(service, as, careless.name, app(spoil))
@@ -158,7 +158,7 @@ test('a build that fails with warm caches is tried once more without, and says s
   assert.match(retriedBecause ?? '', /compiler caches of earlier builds/)
 })
 
-test('a failure of the source is told after one attempt, also with warm caches', async () => {
+test('a failure of the source is reported after one attempt, also with warm caches', async () => {
   const { name } = await createEnvironment(service, as)
   await deploy(service, as, name, app(''))
   const says = `console.log("src/main.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'."); process.exit(2)`

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { rounds } from '../../support/long.ts'
-import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
+import { deploy, nodeServer, page, reasonOf, untilDone, upload, uploadWithQuery } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startVisitors } from '../../support/service/load.ts'
 import { startService } from '../../support/service/service.ts'
@@ -57,7 +57,7 @@ for (const [what, { reason, script }] of Object.entries(BAD)) {
   })
 }
 
-test('a build script that fails is told with its reason and the line of the log that shows it', async () => {
+test('a failed build script is reported with its reason and the line of the log that shows it', async () => {
   const { name } = await createEnvironment(service, as)
   const files = {
     'package.json': JSON.stringify({ scripts: { build: 'node build.js', start: 'node x.js' } }),
@@ -71,7 +71,7 @@ test('a build script that fails is told with its reason and the line of the log 
   assert.match(log.text.split('\n')[0] ?? '', /Error: cannot find the moon$/)
 })
 
-test('an archive that cannot be planned fails with what was looked for', async () => {
+test('an archive without a plan fails with what was looked for', async () => {
   const { name } = await createEnvironment(service, as)
   const failed = await deploy(service, as, name, { 'notes.txt': 'nothing here' })
   assert.equal(reasonOf(failed), 'PLAN_FAILED')
@@ -81,12 +81,12 @@ test('an archive that cannot be planned fails with what was looked for', async (
 
 test('validateOnly answers with the plan and builds nothing', async () => {
   const { name } = await createEnvironment(service, as)
-  const answer = await upload(service, as, name, page('x'), '?validateOnly=true')
+  const answer = await uploadWithQuery(service, as, { environment: name, query: '?validateOnly=true' }, page('x'))
   assert.equal(answer.json.plan.framework, 'static')
   assert.deepEqual((await service.call(`/v1/${name}/builds`, { as })).json.builds, [])
 })
 
-test('an archive that is only validated is not kept, be it planned or not', async () => {
+test('an archive that is only validated is not kept, whether it has a plan or not', async () => {
   const { name } = await createEnvironment(service, as)
   const blobs = async () =>
     (await readdir(join(service.dataDir, 'blobs'), { recursive: true, withFileTypes: true }))
@@ -95,15 +95,20 @@ test('an archive that is only validated is not kept, be it planned or not', asyn
       .sort()
   const before = await blobs()
   const sent = Array.from({ length: 5 }, (_, index) =>
-    upload(service, as, name, page(`validated ${index}`), '?validateOnly=true'),
+    uploadWithQuery(service, as, { environment: name, query: '?validateOnly=true' }, page(`validated ${index}`)),
   )
   for (const { status } of await Promise.all(sent)) assert.equal(status, 200)
-  const refused = await upload(service, as, name, { 'notes.txt': 'nothing here' }, '?validateOnly=true')
+  const refused = await uploadWithQuery(
+    service,
+    as,
+    { environment: name, query: '?validateOnly=true' },
+    { 'notes.txt': 'nothing here' },
+  )
   assert.equal(refused.reason, 'PLAN_FAILED')
   assert.deepEqual(await blobs(), before)
 })
 
-/** Names the process that the build leaves, among those of all runs of the tests. */
+/** Marks the process that the build starts, among those of all test runs. */
 const LEFT = `left-by-a-build-${process.pid}`
 
 const sleeper = {
@@ -114,7 +119,7 @@ const sleeper = {
   'x.js': '',
 }
 
-test('a cancelled build is gone with its whole process tree, and the environment is as it was', async () => {
+test('a cancelled build is gone with its whole process tree, and the environment is unchanged', async () => {
   const { name, url } = await createEnvironment(service, as)
   await deploy(service, as, name, page('before'))
   const asked = await upload(service, as, name, sleeper)
@@ -140,7 +145,7 @@ async function processesSaying(text: string): Promise<string[]> {
 const untilLogHas = (build: string, text: string) =>
   until(async () => (await service.call(`/v1/${build}/log`, { as })).text.includes(text), `its log has: ${text}`)
 
-test('a newer upload takes the place of one that waits, and says so', async () => {
+test('a newer upload supersedes a waiting one, and says so', async () => {
   const { name, url } = await createEnvironment(service, as)
   const running = await upload(service, as, name, sleeper)
   await untilLogHas(running.json.metadata.build, 'asleep')
@@ -156,7 +161,7 @@ test('a newer upload takes the place of one that waits, and says so', async () =
   assert.match((await siteAnswer(service, url)).text, /newer/)
 })
 
-test('a rebuild builds the last archive; without one it is refused; one that waits is joined or satisfied', async () => {
+test('a rebuild builds the last archive; without one it is refused; a waiting one is joined, or satisfied by an upload', async () => {
   const { name, url } = await createEnvironment(service, as)
   const rebuild = (body = {}) => service.call(`/v1/${name}:rebuild`, { method: 'POST', as, body })
   assert.equal((await rebuild()).reason, 'NOTHING_UPLOADED')
@@ -211,7 +216,7 @@ test('the log is followed as it is written, resumes by line number, and hides th
   )
 })
 
-test('an app that dies is started again, and its log tells', async () => {
+test('an app that dies is started again, and its log says so', async () => {
   const { name, url } = await createEnvironment(service, as)
   const done = await deploy(service, as, name, nodeServer('alive', `if (request.url === '/die') process.exit(7)`))
   await siteAnswer(service, url, '/die').catch(() => undefined)

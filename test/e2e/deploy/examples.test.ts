@@ -8,7 +8,7 @@ import { startService } from '../../support/service/service.ts'
 /** One of each kind; `npm run test:frameworks` has them all. */
 const SHORT_SET = ['static', 'node-server', 'vite', 'next']
 
-/** A service that is started inside a test lives on to the end of the file. */
+/** A service that is started inside a test runs until the end of the file. */
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }
 after(async () => {

@@ -31,7 +31,8 @@ test(`kill -9 of the service at ${ROUNDS} random points of a deploy: every ackno
     await wait(Math.random() * 1500)
     await service.kill()
     service = await startService(t, { dataDir })
-    // An operation during which the service dies five times is given up, and on a busy machine one takes several rounds.
+    // An operation during which the service is killed five times is abandoned, and on a busy machine one takes several
+    // rounds.
     if (round % KILLS_IN_A_ROW === KILLS_IN_A_ROW - 1) {
       for (const operation of acknowledged) await untilDone(service, as, operation)
     }

@@ -1,4 +1,4 @@
-/** A machine without bubblewrap: the only account's apps are built and run, and nobody else's. */
+/** A machine without bubblewrap: apps are built and run only while there is a single account. */
 import assert from 'node:assert/strict'
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
 
-/** Ended in peace when the test is over: without a sandbox, a service that is killed leaves its apps running. */
+/** Stopped gracefully when the test is over: without a sandbox, a killed service leaves its apps running. */
 async function start(t: Scope, dataDir?: string): Promise<TestService> {
   const ends: (() => unknown)[] = []
   t.after(async () => {
@@ -24,7 +24,7 @@ async function start(t: Scope, dataDir?: string): Promise<TestService> {
   return started
 }
 
-/** The build leaves who it was; the server answers who it is, and what it can read. */
+/** The build writes its user id; the server answers with its own, and with what it can read. */
 const WHO: Files = {
   'package.json': JSON.stringify({ scripts: { build: 'node build.js', start: 'node server.js' } }),
   'build.js': `require('node:fs').writeFileSync('built-by', String(process.getuid()))`,
@@ -44,7 +44,7 @@ const service = await start({ after })
 const as = await service.login()
 const environment = await createEnvironment(service, as)
 
-/** A busy machine makes every process stand still at times, which has nothing to do with sandboxes. */
+/** On a busy machine event loops are blocked at times, which has nothing to do with sandboxes. */
 const warningsOf = (one: TestService): { msg: string }[] =>
   one
     .log()
@@ -88,7 +88,7 @@ if (isRoot) {
     })
   }
 
-  test('where no other user can reach the data folder, apps run as root, and the warning says so', async (t) => {
+  test('if no other user can reach the data folder, apps run as root, and the warning says so', async (t) => {
     const dataDir = join(await temporaryFolder(t), 'data')
     const closed = await start(t, dataDir)
     assert.match(
@@ -108,7 +108,7 @@ test('an app that dies is started again', async () => {
   await until(async () => (await siteAnswer(service, environment.url).catch(() => undefined))?.status === 200)
 })
 
-/** Leaves processes behind whose parents are gone, one of them with its output closed. */
+/** Leaves orphaned processes behind, one of them with its output closed. */
 const sleeper: Files = {
   'package.json': JSON.stringify({ scripts: { build: 'sh build.sh', start: 'node x.js' } }),
   'build.sh': `(sh -c 'trap "" TERM; while :; do sleep 1; done' "$PWD" &)
@@ -146,7 +146,7 @@ test('a stop asks the app to end, and leaves no process', async (t) => {
   await until(async () => (await siteAnswer(again, url)).status === 200)
 })
 
-test('with a second account every upload is refused with 503, whoever sends it', async () => {
+test('with a second account every upload is refused with 503, for all accounts', async () => {
   await service.operator('accounts', 'create', 'second')
   const theirs = await service.login('owner', 'second')
   await createApp(service, theirs, { account: 'second', app: 'theirs' })
@@ -160,7 +160,7 @@ test('with a second account every upload is refused with 503, whoever sends it',
   }
 })
 
-/** Processes of this machine whose arguments or folder lead into this one; those that are only waited for have neither. */
+/** Processes of this machine whose arguments or folder lead into this one; zombies have neither. */
 async function processesIn(folder: string): Promise<string[]> {
   const found: string[] = []
   for (const pid of (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry))) {

@@ -14,7 +14,7 @@ import { createWebhooks, hook, triggersOf } from '../../support/service/webhooks
 import { addAddress } from '../../support/service/wordpress.ts'
 import { until } from '../../support/until.ts'
 
-/** What is begun in one test may be used by the next. */
+/** Servers that one test starts may be used by the next. */
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.push(end) }
 after(async () => {
@@ -24,7 +24,7 @@ after(async () => {
 const skip = (await reasonToSkip(file)) ?? false
 const address = skip ? '127.0.0.1' : await addAddress(file)
 
-/** A CMS with so many posts. Ended, nothing listens at its port; broken, it answers with errors. */
+/** A CMS with so many posts. After `stop` nothing listens on its port; when broken, it answers with errors. */
 async function startCms(posts: number) {
   const cms = { posts, isBroken: false, port: 0 }
   let server: Server
@@ -47,7 +47,7 @@ async function startCms(posts: number) {
   return Object.assign(cms, { start, stop })
 }
 
-/** A front end that swallows what goes wrong, as many do. */
+/** A front end that swallows errors, as many do. */
 const site = (mark = '', onError = 'return []'): Files => ({
   'package.json': JSON.stringify({ name: 'site', description: mark, scripts: { build: 'node build.js' } }),
   'build.js': `
@@ -110,7 +110,7 @@ test('a webhook during an outage of the CMS leaves the posts, and they are new w
   const called = await hook(service, urls.rebuild)
   const done = await untilDone(service, as, called.json.name)
   assert.equal(reasonOf(done), 'SUSPICIOUS_OUTPUT')
-  assert.equal(await statusOf(url, '/post-30/'), 200, 'visitors get what they got')
+  assert.equal(await statusOf(url, '/post-30/'), 200, 'visitors get the same pages as before')
 
   const build = await buildOf(done)
   assert.equal(build.state, 'SUCCEEDED')
@@ -137,9 +137,9 @@ test('a webhook during an outage of the CMS leaves the posts, and they are new w
   for (const changed of [build.name, deployment.name, done.name]) await follower.untilNamed(changed)
   follower.close()
   const [trigger] = await triggersOf(service, as, name)
-  assert.equal(trigger?.operation, done.name, 'the ledger names what became of the call')
+  assert.equal(trigger?.operation, done.name, 'the ledger names the operation of the call')
 
-  // What is waited for survives the service.
+  // The pending retry survives a restart of the service.
   await service.stop()
   service = await startService(file, { settings, dataDir: service.dataDir })
   cms.posts = 31
@@ -153,7 +153,7 @@ test('a webhook during an outage of the CMS leaves the posts, and they are new w
   const sources = (await triggersOf(service, as, name)).map(({ source }) => source)
   assert.deepEqual(sources, ['SERVICE', 'WEBHOOK'])
   const held: resources.Deployment = await read(deployment.name)
-  assert.equal(held.activatable, false, 'what was held has been replaced')
+  assert.equal(held.activatable, false, 'the held build has been replaced')
 })
 
 test('an upload during an outage goes live with a warning, and is built again when the CMS is back', {
@@ -186,14 +186,16 @@ test('a rebuild that fails since the CMS is down is built again when it is back'
   cms.posts = 30
 })
 
-test('a CMS that answers with errors costs no pages, and what is held can be made live by hand', { skip }, async () => {
+test('a CMS that answers with errors costs no pages, and the held build can be made live by hand', {
+  skip,
+}, async () => {
   const { name, url } = await made()
   await deploy(service, as, name, site())
   cms.isBroken = true
   const done = await rebuild(name)
   assert.equal(reasonOf(done), 'SUSPICIOUS_OUTPUT')
   const build = await buildOf(done)
-  assert.equal(build.contacts?.[0]?.outcome, 'CONNECTED', 'what came over the connection is not seen')
+  assert.equal(build.contacts?.[0]?.outcome, 'CONNECTED', 'the content of the connection is not visible')
   assert.deepEqual(build.held?.unreachable, [])
   assert.equal(build.held?.lostPages?.count, 30)
   assert.equal(await statusOf(url, '/post-30/'), 200)
@@ -207,7 +209,7 @@ test('a CMS that answers with errors costs no pages, and what is held can be mad
   cms.isBroken = false
 })
 
-test('who forces a rebuild, or wants warnings only, gets it live with a warning', { skip }, async () => {
+test('a forced rebuild, or one of an environment that only warns, goes live with a warning', { skip }, async () => {
   const { name, url } = await made()
   await deploy(service, as, name, site())
   cms.isBroken = true
@@ -229,7 +231,7 @@ test('who forces a rebuild, or wants warnings only, gets it live with a warning'
   cms.isBroken = false
 })
 
-test('limits that make no sense are refused with what they may be', async () => {
+test('invalid limits are refused with their allowed range', async () => {
   const { name } = await made()
   for (const suspiciousOutput of [
     { action: 'HOLD', maxLostPagesPercent: 101, minLostPages: 10 },

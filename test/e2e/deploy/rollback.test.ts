@@ -1,4 +1,7 @@
-/** A rollback through the whole service: what rebuilds and webhooks put live after it, how it ends, and what the command line says. */
+/**
+ * A rollback through the whole service: what rebuilds and webhooks make live after it, how it ends, and what the
+ * command line prints.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -19,7 +22,7 @@ const service = await startService({ after })
 const as = await service.login('developer')
 const folder = await temporaryFolder({ after })
 
-/** Each build leaves another page, as one of changing content does. */
+/** Each build writes another page, like a build with changing content. */
 const version = (name: string): Files => ({
   'package.json': JSON.stringify({ name: 'site', scripts: { build: 'node build.js' } }),
   'build.js': `
@@ -45,7 +48,7 @@ async function done(asked: Promise<{ status: number; text: string; json: resourc
   return ended
 }
 
-/** `good` was live, then `bad`; the environment is as it is before the rollback. */
+/** `good` was live, then `bad`: the state before the rollback. */
 async function deployedTwice() {
   const { name, url } = await createEnvironment(service, as)
   const good = (await deploy(service, as, name, version('good'))).metadata.deployment
@@ -71,7 +74,7 @@ async function cli(environment: string, ...args: string[]) {
   return `${stdout}${stderr}`
 }
 
-test('what was rolled back does not come back by a rebuild or by a webhook, until an upload is live', async () => {
+test('code that was rolled back does not return by a rebuild or by a webhook, until an upload is live', async () => {
   const { name, good, shown } = await deployedTwice()
   const urls = await createWebhooks(service, as, name)
   assert.equal((await read(name)).pin, null)
@@ -94,7 +97,7 @@ test('what was rolled back does not come back by a rebuild or by a webhook, unti
 
   const failed = await deploy(service, as, name, BROKEN)
   assert.ok(failed.error)
-  assert.deepEqual((await read(name)).pin, pin, 'an upload that does not build ends nothing')
+  assert.deepEqual((await read(name)).pin, pin, 'an upload whose build fails does not end the pin')
   await done(post(`${name}:rebuild`))
   assert.match(await shown(), /good/)
 
@@ -104,19 +107,19 @@ test('what was rolled back does not come back by a rebuild or by a webhook, unti
   assert.match(await shown(), /better/)
 })
 
-test('a webhook that lets a burst settle during a rollback builds what was rolled back to', async () => {
+test('a webhook call in its quiet period during a rollback builds the archive of the rollback', async () => {
   const { name, good, shown } = await deployedTwice()
   const urls = await createWebhooks(service, as, name, { quietSeconds: 300, maxQuietSeconds: 3600 })
   const waiting: resources.WebhookAnswer = (await hook(service, urls.rebuild)).json
   await done(post(`${good}:activate`))
-  // A rebuild by the API joins it, and wants it now.
+  // A rebuild by the API joins it, and ends the quiet period.
   const joined = await done(post(`${name}:rebuild`))
   assert.match(await shown(), /good/)
   const first = await untilDone(service, as, waiting.name)
   assert.deepEqual([first.error, first.name === joined.name], [undefined, false], 'the call is satisfied by it')
 })
 
-test('unpin answers with the environment, builds nothing, and takes two calls', async () => {
+test('unpin answers with the environment, builds nothing, and may be called twice', async () => {
   const { name, good, shown } = await deployedTwice()
   await done(post(`${good}:activate`))
   for (const _ of ['once', 'twice']) {

@@ -1,4 +1,4 @@
-/** What real apps bring that breaks hosts. Each is built for real. */
+/** Properties of real apps that break hosts. Each app is really built. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -72,7 +72,7 @@ test('an app without a start script is started by its server.js', async () => {
   assert.equal((await answer()).text, 'it runs', log)
 })
 
-test('husky in a prepare script does no harm, and packages are kept all the same', async () => {
+test('husky in a prepare script does no harm, and packages are still cached', async () => {
   const husky = { version: '9.1.7', dev: true, bin: { husky: 'bin.js' } }
   const integrity = 'sha512-5gs5ytaNjBrh5Ow3zrvdUUY+0VxIuWVL4i9irt6friV+BqdCfmV11CQTWMiBYWHbXhco+J1kHfTOUkePhCDvMA=='
   const about = { name: 'trap', devDependencies: { husky: '9.1.7' } }
@@ -102,7 +102,7 @@ test('known installers are told not to download browsers', async () => {
   assert.match(log, /1,1,0,0$/m)
 })
 
-test('a build that asks a CMS that is down is CMS_UNREACHABLE and names it', async () => {
+test('a build that calls a CMS that is down is CMS_UNREACHABLE and names it', async () => {
   const ask = `fetch(process.env.CMS_URL + '/wp-json/wp/v2/posts').then((r) => r.json())`
   const { build, log } = await deployed(
     { ...manifest({ scripts: { build: 'node build.js' } }), 'build.js': ask },
@@ -125,7 +125,7 @@ test('a host that no variable names is a DOWNLOAD_FAILED, and not the CMS', asyn
   )
 })
 
-test('a native package that is missing without a lockfile is told with who asks for it, and no lockfile is blamed', async () => {
+test('a native package that is missing without a lockfile is reported with the package that needs it, and no lockfile is blamed', async () => {
   const native = `@acme/tool-linux-${process.arch}-gnu`
   const about = { name: 'tool', version: '4.60.1', main: 'main.js', optionalDependencies: { [native]: '4.60.1' } }
   const packed = await packedAs('tool', {
@@ -137,8 +137,8 @@ test('a native package that is missing without a lockfile is told with who asks 
     'tool.tgz': packed,
   })
   assert.equal(build.failure?.reason, 'NATIVE_PACKAGE_MISSING', log)
-  const said = `The native package ${native} is missing for linux-${process.arch}, which tool 4.60.1 asks for.`
-  assert.ok(log.includes(said), log)
+  const expected = `The native package ${native} is missing for linux-${process.arch}, which tool 4.60.1 asks for.`
+  assert.ok(log.includes(expected), log)
   const { message = '', todo = '' } = build.failure ?? {}
   assert.match(message, /The app has no lockfile, so the newest tool that package\.json allows was taken \(4\.60\.1\)/)
   assert.doesNotMatch(message + todo, /package-lock\.json|lockfile anew/)
@@ -151,7 +151,7 @@ test('a package that no registry has is DEPENDENCY_NOT_FOUND and named', async (
   assert.match(build.failure?.message ?? '', /no-such-package-of-headland/)
 })
 
-test('a lockfile that does not fit is LOCKFILE_MISMATCH', async () => {
+test('a lockfile that does not match is LOCKFILE_MISMATCH', async () => {
   const { build, log } = await deployed({
     ...manifest({ dependencies: { 'is-number': '7.0.0' }, scripts: { build: 'true' } }),
     'package-lock.json': JSON.stringify({ name: 'trap', lockfileVersion: 3, requires: true, packages: { '': {} } }),
@@ -171,7 +171,7 @@ test('a command that is not there is COMMAND_NOT_FOUND and named', async () => {
   assert.match(build.failure?.message ?? '', /gulp-of-long-ago/)
 })
 
-test('a failure says what changed since the last build that went well, names of variables and never their values', async () => {
+test('a failure says what changed since the last successful build, names of variables and never their values', async () => {
   const draft = { displayName: 'Trap', branch: 'uploadable', cmsEnvironment: 'cms' }
   const { name } = await createEnvironment(service, as, { body: draft })
   const app = (build: string): Files => ({ ...manifest({ scripts: { build: 'node build.js' } }), 'build.js': build })
@@ -228,7 +228,7 @@ for (const [line, end] of [
     assert.ok(log.includes(`PLANNING service Warning: ${warning}\n`), log)
   })
 
-test('a Node that cannot be had is refused with the file to change and what to write there', async () => {
+test('an unavailable Node version is refused with the file to change and what to write there', async () => {
   const { build, log } = await deployed({ ...manifest({ scripts: { start: 'node a.js' } }), '.nvmrc': 'v99.1.0' })
   assert.equal(build.failure?.reason, 'PLAN_FAILED', log)
   assert.match(

@@ -1,4 +1,4 @@
-/** A build that leaves what visitors get already: nothing is switched, and the operation says so. */
+/** A build with the same output as the live deployment: nothing is switched, and the operation says so. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import { startService, type TestService } from '../../support/service/service.ts
 const service = await startService({ after }, { settings: { HEADLAND_KEEP_DEPLOYMENTS: '1' } })
 const as = await service.login()
 
-const SAID = 'The output is the same as that of the live deployment: nothing to switch, and the cache stays.'
+const UNCHANGED = 'The output is the same as that of the live deployment: nothing to switch, and the cache stays.'
 
 async function rebuild(name: string, body: { clean?: boolean } = {}): Promise<resources.Operation> {
   const asked = await service.call(`/v1/${name}:rebuild`, { method: 'POST', as, body })
@@ -41,10 +41,10 @@ async function assertUnchanged(done: resources.Operation, live: string) {
     Object.keys(build.durations).filter((phase) => phase === 'STARTING' || phase === 'SWITCHING'),
     [],
   )
-  assert.ok((await logOf(done)).includes(SAID))
+  assert.ok((await logOf(done)).includes(UNCHANGED))
 }
 
-test('the same archive a second time builds and switches nothing', async () => {
+test('the same archive a second time is built and switches nothing', async () => {
   const { name, url } = await createEnvironment(service, as)
   const first = await deploy(service, as, name, page('the same'))
   assert.equal(first.metadata.unchanged, undefined)
@@ -53,12 +53,12 @@ test('the same archive a second time builds and switches nothing', async () => {
   const again = await deploy(service, as, name, page('the same'))
   await assertUnchanged(again, first.metadata.deployment)
   assert.notEqual(again.metadata.build, first.metadata.build)
-  assert.equal(again.response?.build, first.metadata.build, 'what is live is what the first build made')
+  assert.equal(again.response?.build, first.metadata.build, 'the output of the first build is live')
   assert.deepEqual(await deploymentsOf(name), before)
   assert.match((await siteAnswer(service, url)).text, /the same/)
 })
 
-test('neither does a Rebuild, nor a Clean Rebuild, however often', async () => {
+test('a Rebuild or a Clean Rebuild switches nothing either, however often', async () => {
   const { name } = await createEnvironment(service, as)
   const first = await deploy(service, as, name, built(`'always the same'`))
   for (const body of [{}, { clean: true }, {}])
@@ -76,7 +76,7 @@ test('a Rebuild whose output differs is switched', async () => {
   assert.notEqual((await siteAnswer(service, url)).text, text)
 })
 
-test('files of a package count like all others where visitors get them', async () => {
+test('files of a package count like all others if visitors get them', async () => {
   const { name, url } = await createEnvironment(service, as)
   const copy = `const fs = require('node:fs')
     fs.mkdirSync('dist/node_modules/lib', { recursive: true })
@@ -103,7 +103,7 @@ test('a Rebuild of an archive whose deployment is no longer live is switched, an
   await assertUnchanged(await rebuild(name), forward.metadata.deployment)
 })
 
-test('a server begins anew by a Rebuild, though its output is the same', async () => {
+test('a Rebuild restarts a server, even if its output is the same', async () => {
   const { name, url } = await createEnvironment(service, as)
   const server = nodeServer('', 'response.write(String(started))')
   const files = { ...server, 'server.js': `const started = process.hrtime.bigint()\n${server['server.js']}` }
@@ -129,7 +129,7 @@ test('after a change of variables a Rebuild finds the deployment that the change
   await assertUnchanged(await rebuild(name), changed.metadata.deployment)
 })
 
-test('a failure after a build that changed nothing still tells which variable is new', async () => {
+test('a failure after a build that changed nothing still names the new variable', async () => {
   const { name } = await createEnvironment(service, as)
   await change(name, 'red')
   await deploy(service, as, name, built(`process.env.COLOUR === 'blue' ? process.exit(1) : 'red'`))
@@ -140,7 +140,7 @@ test('a failure after a build that changed nothing still tells which variable is
   assert.match((await buildOf(failed)).failure?.changes.join('\n') ?? '', /COLOUR/)
 })
 
-test('what is live stays whole when the builds that left the same are given up', async () => {
+test('the live deployment stays complete when other builds with the same output are discarded', async () => {
   const { name, url } = await createEnvironment(service, as)
   const first = await deploy(service, as, name, page('to come back to'))
   for (let count = 0; count < 3; count++) await rebuild(name)

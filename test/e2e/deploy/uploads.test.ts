@@ -1,4 +1,4 @@
-/** What a client can do wrong with an upload, and what it gets for it: an answer with a reason, and nothing is left behind. */
+/** What a client can do wrong with an upload: it gets a response with a reason, and nothing is left behind. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ import { entryOf, writeZip, zipOf } from '../../support/zip.ts'
 
 const LIMITS = { archiveBytes: 20_000, entries: 50, unpackedBytes: 100_000 }
 
-/** Nothing that is sent to this one is right, so that nothing may ever be found in it. */
+/** Every upload to this environment is invalid, so it must stay empty. */
 const strict = await startService(
   { after },
   {
@@ -55,13 +55,15 @@ const formWith = (zip: Buffer): Buffer => form(part(FILE_HEAD, zip))
 const GOOD = zipOf({ 'index.html': '<h1>' })
 const good = entryOf('index.html', '<h1>')
 
-/** Files of the store: those that are whole, and those that are still written. */
+/** Files of the store: complete ones, and those that are still being written. */
 async function filesOf({ dataDir }: TestService): Promise<string[]> {
   const found = await readdir(join(dataDir, 'blobs'), { recursive: true, withFileTypes: true })
   return found.filter((entry) => entry.isFile()).map(({ name }) => name)
 }
 
-/** Holds when the upload has left nothing: no file, no build, and no operation but the one that made the environment. */
+/**
+ * True if the upload left nothing behind: no file, no build, and no operation but the one that created the environment.
+ */
 async function leftNothing() {
   assert.deepEqual(await filesOf(strict), [])
   assert.deepEqual(await readdir(join(strict.dataDir, 'blobs')), ['aside'])
@@ -79,7 +81,7 @@ type Refusal = {
   type?: string
   status?: number
   reason: string
-  /** What the answer's metadata must have. */
+  /** The expected metadata of the response. */
   metadata?: Record<string, string>
 }
 
@@ -110,7 +112,7 @@ const REFUSALS: Record<string, Refusal> = {
     reason: 'PART_UNEXPECTED',
   },
   'a form that has no end': { body: part(FILE_HEAD, GOOD), reason: 'MULTIPART_MALFORMED' },
-  'a file that is no zip': { body: formWith(Buffer.from('hello')), reason: 'ARCHIVE_NOT_ZIP' },
+  'a file that is not a zip': { body: formWith(Buffer.from('hello')), reason: 'ARCHIVE_NOT_ZIP' },
   'half a zip': { body: formWith(GOOD.subarray(0, GOOD.length / 2)), reason: 'ARCHIVE_NOT_ZIP' },
   'a zip of nothing': { body: formWith(writeZip([])), reason: 'ARCHIVE_EMPTY' },
   'a zip of node_modules alone': {
@@ -207,7 +209,7 @@ test('an upload without a body is refused and leaves nothing', async () => {
   await leftNothing()
 })
 
-test('an upload that says that it will be too large is refused before it is sent', async () => {
+test('an upload whose declared length is too large is refused before it is sent', async () => {
   const connection = openRaw(strict.api)
   const basic = btoa(`${strictly.userId}:${strictly.password}`)
   connection.send(
@@ -233,7 +235,10 @@ test('an upload to an environment that is not there is refused before it is read
   await leftNothing()
 })
 
-/** The first half of an upload, over a connection of its own. `answer` is everything until the service hangs up. */
+/**
+ * The first half of an upload, over a connection of its own. `answer` is everything until the service closes the
+ * connection.
+ */
 async function beginUpload(
   to: TestService,
   login: Login,
@@ -272,7 +277,7 @@ test('a client that goes away half-way leaves nothing, and that is no fault of t
   assert.doesNotMatch(strict.log(), /"level":"(error|fatal)"/)
 })
 
-test('a client that stands still is told so with 408, is cut off and leaves nothing', async () => {
+test('a client that stops sending gets 408, is disconnected and leaves nothing', async () => {
   const { socket, answer } = await beginUpload(strict, strictly, pathOf(wary))
   const text = await answer
   assert.match(text, /^HTTP\/1\.1 408 /)
@@ -284,7 +289,7 @@ test('a client that stands still is told so with 408, is cut off and leaves noth
 
 type Kept = { status: number; text: string; socket: Socket; isReused: boolean }
 
-/** Asks over the agent's connection, and says which one it was. */
+/** Sends a request over the agent's connection, and returns which one it was. */
 function ask(agent: Agent, path: string, body?: Buffer): Promise<Kept> {
   const { hostname, port } = new URL(strict.api)
   return new Promise((resolve, reject) => {
@@ -329,7 +334,7 @@ for (const [when, path, body, status] of REFUSED_ON_THE_WAY) {
 
 test('an upload to an environment that is being deleted is refused', async (t) => {
   const environment = await createEnvironment(service, as)
-  // A visitor who is not answered keeps the environment from being gone at once.
+  // A visitor whose request is not answered delays the deletion of the environment.
   const waits = `
     if (request.url === '/slow') return (globalThis.waiting = true)
     if (request.url === '/waiting') return response.end(String(globalThis.waiting))`
@@ -411,7 +416,7 @@ function largeZip(name: string, piece: Buffer, pieces: number): { zip: () => Ite
   for (let count = 0; count < pieces; count++) sum = crc32(piece, sum)
   const size = piece.length * pieces
   const header = { name, method: 0, crc32: sum, size, compressedSize: size, packed: Buffer.alloc(0) }
-  // The headers are those of a zip that has the file; only the file itself is left out, to be put between them.
+  // The headers are those of a zip with the file; only its data is left out, and is inserted between them.
   const around = writeZip([good, header])
   const headLength = writeZip([good]).length - directoryLength([good]) + 30 + name.length
   const end = around.subarray(headLength)
@@ -426,7 +431,7 @@ function largeZip(name: string, piece: Buffer, pieces: number): { zip: () => Ite
   }
 }
 
-/** The directory and its end: everything behind the last file. */
+/** The directory and its end: everything after the last file. */
 const directoryLength = (entries: Parameters<typeof writeZip>[0]): number => {
   const zip = writeZip(entries)
   return zip.length - zip.readUInt32LE(zip.length - 6)
@@ -446,7 +451,7 @@ test(`an upload of ${LARGE.mebibytes} MiB goes live, and costs less than ${LARGE
   const { zip, bytes } = largeZip('large.bin', piece, LARGE.mebibytes)
   const { hostname, port } = new URL(service.api)
 
-  // The kernel counts the peak anew from here on.
+  // Resets the peak that the kernel records.
   await writeFile(`/proc/${service.pid}/clear_refs`, '5')
   const before = await memoryOf(service.pid, 'VmRSS')
   const asked = request({

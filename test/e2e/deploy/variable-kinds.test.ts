@@ -16,7 +16,7 @@ const viewer = await service.login('viewer')
 const SECRET = 'hunter2-of-the-cms'
 const ENDPOINT = 'https://cms.example.com'
 
-/** Says its variables while it is built, and for each visit, behind a mark of that visit. */
+/** Prints its variables during the build and at each visit, after a mark of that visit. */
 const talkative: Files = {
   'package.json': JSON.stringify({ scripts: { build: 'node say.js built', start: 'node server.js' } }),
   'say.js': `
@@ -27,7 +27,7 @@ const talkative: Files = {
     const say = require('./say.js')
     const server = require('node:http').createServer((request, response) => {
       say(request.url)
-      response.end('said')
+      response.end('logged')
     })
     server.listen(process.env.PORT, process.env.HOST)
     process.on('SIGTERM', () => server.close(() => process.exit()))`,
@@ -51,11 +51,11 @@ const SHOWN = `API_KEY=[secret] NEXT_PUBLIC_CMS=${ENDPOINT} NEXT_PUBLIC_COPY=[se
 
 let visits = 0
 
-/** What the app says of its variables at a visit, as its log has it. */
-async function saidAtVisit(t: Parameters<typeof follow>[0]): Promise<string> {
+/** The line about its variables that the app logs at a visit. */
+async function loggedAtVisit(t: Parameters<typeof follow>[0]): Promise<string> {
   const mark = `/visit-${++visits}`
   const stream = await follow(t, service, { as: viewer }, `/v1/${name}/logs`)
-  assert.equal((await siteAnswer(service, url, mark)).text, 'said')
+  assert.equal((await siteAnswer(service, url, mark)).text, 'logged')
   const find = () => stream.events.find(({ data }) => data.includes(`${mark} `))
   await stream.until(() => find() !== undefined)
   stream.close()
@@ -76,15 +76,15 @@ const keep = (...changed: { key: string; kind?: string; value?: string }[]) =>
     (key) => changed.find((each) => each.key === key) ?? { key },
   )
 
-test('logs of builds and apps show plain values, and strike secrets wherever they stand', async (t) => {
+test('logs of builds and apps show plain values, and mask secrets wherever they occur', async (t) => {
   const { metadata, error } = await deploy(service, as, name, talkative)
   assert.equal(error, undefined)
   const { text } = await service.call(`/v1/${metadata.build}/log`, { as: viewer })
   assert.ok(text.includes(`built ${SHOWN}`), text)
-  assert.equal(await saidAtVisit(t), SHOWN)
+  assert.equal(await loggedAtVisit(t), SHOWN)
 })
 
-test('plain values are shown to everybody in the account, those of secrets to developers who ask', async () => {
+test('plain values are shown to all members of the account, those of secrets to developers on request', async () => {
   const basic = [
     { key: 'API_KEY', kind: 'SECRET' },
     { key: 'NEXT_PUBLIC_CMS', kind: 'PLAIN', value: ENDPOINT },
@@ -96,7 +96,7 @@ test('plain values are shown to everybody in the account, those of secrets to de
   assert.equal((await service.call(`/v1/${name}?view=FULL`, { as: viewer })).reason, 'ROLE_TOO_WEAK')
 })
 
-test('what is kept with operations, and the database, has no value, plain ones included', async () => {
+test('neither operations nor the database contain values, plain ones included', async () => {
   const { text, json } = await service.call(`/v1/${name}/operations`, { as: viewer })
   assert.deepEqual(json.operations[0].response.shellVariables[3], { key: 'CITY', kind: 'PLAIN' })
   assert.ok(!text.includes('Reykjavik'))
@@ -136,22 +136,22 @@ test('a secret is not made plain without its value', async () => {
   }
 })
 
-test('a secret that is sent again as plain is seen by everybody', async (t) => {
+test('a secret that is sent again as plain is shown to all members', async (t) => {
   await patch(keep({ key: 'API_KEY', kind: 'PLAIN', value: SECRET }, { key: 'CITY', kind: 'PLAIN', value: 'Oslo' }))
   assert.deepEqual((await read('', viewer)).shellVariables[0], { key: 'API_KEY', kind: 'PLAIN', value: SECRET })
-  assert.match(await saidAtVisit(t), new RegExp(`^API_KEY=${SECRET} .* CITY=Oslo `))
+  assert.match(await loggedAtVisit(t), new RegExp(`^API_KEY=${SECRET} .* CITY=Oslo `))
 })
 
-test('what became a secret is struck in the log of an older deployment that is live again, also after a restart', async (t) => {
+test('a value that became a secret is masked in the log of an older deployment that is live again, also after a restart', async (t) => {
   const struck = SHOWN.replace('Reykjavik', '[secret]')
   const { deployment } = await read()
   await patch(keep({ key: 'API_KEY', kind: 'SECRET' }, { key: 'CITY', kind: 'SECRET' }))
-  assert.equal(await saidAtVisit(t), struck)
+  assert.equal(await loggedAtVisit(t), struck)
   const asked = await service.call(`/v1/${deployment}:activate`, { method: 'POST', as, body: {} })
   assert.equal((await untilDone(service, as, asked.json.name)).error, undefined)
   assert.equal((await read()).deployment, deployment)
-  assert.equal(await saidAtVisit(t), struck)
+  assert.equal(await loggedAtVisit(t), struck)
   await service.kill()
   service = await startService(t, { dataDir: service.dataDir })
-  assert.equal(await saidAtVisit(t), struck)
+  assert.equal(await loggedAtVisit(t), struck)
 })

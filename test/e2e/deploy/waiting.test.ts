@@ -1,4 +1,4 @@
-/** Builds that wait for others say so, and what needs no program does not wait for those that do. */
+/** Builds that wait for others say so, and uploads of files alone do not wait for builds that run a program. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { deploy, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
@@ -18,7 +18,7 @@ after(async () => {
 const page = (text: string) => ({ 'index.html': `<p>${text}</p>` })
 const read = async (name: string) => (await service.call(`/v1/${name}`, { as })).json
 
-test('files pass a build of another app; a build that waits says for what, can be replaced and cancelled', async () => {
+test('files overtake a build of another app; a waiting build says for what it waits, and can be superseded and cancelled', async () => {
   const [busy, files, other] = [
     await createEnvironment(service, as),
     await createEnvironment(service, as),
@@ -44,8 +44,8 @@ test('files pass a build of another app; a build that waits says for what, can b
     message: 'Waiting for 1 build ahead of it on this machine.',
   })
   assert.equal(waiting.phase, 'QUEUED')
-  const told = await read(older.metadata.build)
-  assert.deepEqual([told.state, told.waiting], ['QUEUED', waiting.waiting])
+  const found = await read(older.metadata.build)
+  assert.deepEqual([found.state, found.waiting], ['QUEUED', waiting.waiting])
 
   const second = (await upload(service, as, busy.name, page('second'))).json
   assert.equal((await read(second.name)).metadata.waiting.reason, 'ENVIRONMENT')

@@ -19,7 +19,7 @@ import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 
-/** Its build removes a file and a folder of the source: what a restore must keep is that they are not there. */
+/** Its build removes a file and a folder of the source: after a restore they must still be missing. */
 const server: Files = {
   'package.json': JSON.stringify({ scripts: { build: 'node build.js', start: 'node server.js' } }),
   'build.js': `
@@ -33,18 +33,18 @@ const server: Files = {
   'folder/source': 'x',
   'server.js': `
     const fs = require('node:fs')
-    const told = { secret: process.env.SECRET, gone: fs.existsSync('gone.txt'), folder: fs.readdirSync('folder') }
-    require('node:http').createServer((_, response) => response.end(JSON.stringify(told))).listen(process.env.PORT, process.env.HOST)
+    const found = { secret: process.env.SECRET, gone: fs.existsSync('gone.txt'), folder: fs.readdirSync('folder') }
+    require('node:http').createServer((_, response) => response.end(JSON.stringify(found))).listen(process.env.PORT, process.env.HOST)
   `,
 }
-const TOLD = { secret: 'tell nobody', gone: false, folder: ['made'] }
+const EXPECTED = { secret: 'a secret value', gone: false, folder: ['made'] }
 
 const headland = (dataDir: string, ...args: string[]) =>
   promisify(execFile)(process.execPath, [HEADLAND, ...args], {
     env: { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir },
   })
 
-/** Uploads, rebuilds, creates and deletes until it is told to stop. */
+/** Uploads, rebuilds, creates and deletes until it is stopped. */
 function busy(service: TestService, as: Login, environment: string, app: string) {
   let isOver = false
   const path = `/v1/accounts/default/apps/${app}/environments`
@@ -69,7 +69,7 @@ function busy(service: TestService, as: Login, environment: string, app: string)
   }
 }
 
-test('a backup of a busy service brings back everything that was acknowledged before it, elsewhere', async (t) => {
+test('a backup of a busy service restores everything that was acknowledged before it, elsewhere', async (t) => {
   const service = await startService(t, { settings: { HEADLAND_CONCURRENCY: '3' } })
   const as = await service.login()
   const app = await createApp(service, as)
@@ -77,7 +77,7 @@ test('a backup of a busy service brings back everything that was acknowledged be
     displayName: 'Test',
     branch: 'uploadable',
     cmsEnvironment: 'cms',
-    shellVariables: [{ key: 'SECRET', value: 'tell nobody' }],
+    shellVariables: [{ key: 'SECRET', value: 'a secret value' }],
   }
   const [site, backend, moving, held] = [
     await createEnvironment(service, as, { app }),
@@ -87,7 +87,7 @@ test('a backup of a busy service brings back everything that was acknowledged be
   ]
   await deploy(service, as, site.name, page('as it was'))
   await deploy(service, as, backend.name, server)
-  assert.deepEqual(JSON.parse((await siteAnswer(service, backend.url)).text), TOLD)
+  assert.deepEqual(JSON.parse((await siteAnswer(service, backend.url)).text), EXPECTED)
   const webhooks = await createWebhooks(service, as, site.name)
   const waiting = await upload(service, as, held.name, heldBuild('backed-up', 'held'))
   await untilHeld('backed-up')
@@ -97,14 +97,14 @@ test('a backup of a busy service brings back everything that was acknowledged be
   const folder = await temporaryFolder(t)
   const file = join(folder, 'backup.tar.zst')
   const stop = busy(service, as, moving.name, app)
-  const told = []
+  const reports = []
   for (let count = 0; count < 3; count++) {
     const { stdout, stderr } = await headland(service.dataDir, 'backup', file, '--json', '--force')
     assert.match(stderr, /^headland: the master key [0-9a-f]{16} is not in the backup/)
-    told.push(JSON.parse(stdout))
+    reports.push(JSON.parse(stdout))
   }
   await stop()
-  for (const { missing, damaged, leftOut } of told) assert.deepEqual([missing, damaged, leftOut], [[], [], []])
+  for (const { missing, damaged, leftOut } of reports) assert.deepEqual([missing, damaged, leftOut], [[], [], []])
   assert.deepEqual(await readdir(folder), ['backup.tar.zst'])
 
   const keyFile = join(folder, 'key')
@@ -116,7 +116,7 @@ test('a backup of a busy service brings back everything that was acknowledged be
   const check = ['restore', file, '--check', '--json'] as const
   await assert.rejects(headland(dataDir, ...check), { code: 1, stderr: /no master key at hand.*--key-file/ })
   const checked = JSON.parse((await headland(dataDir, ...check, '--key-file', keyFile)).stdout)
-  assert.deepEqual([checked.files, checked.isProven], [told.at(-1).files, true])
+  assert.deepEqual([checked.files, checked.isProven], [reports.at(-1).files, true])
   await assert.rejects(headland(dataDir, 'restore', file), { code: 1, stderr: /--key-file FILE/ })
   assert.deepEqual((await readdir(folder)).sort(), ['backup.tar.zst', 'key'])
   const { stderr } = await headland(dataDir, 'restore', file, '--key-file', keyFile)
@@ -124,21 +124,21 @@ test('a backup of a busy service brings back everything that was acknowledged be
 
   const after = await startService(t, { dataDir })
   assert.match((await siteAnswer(after, site.url)).text, /as it was/)
-  assert.deepEqual(JSON.parse((await siteAnswer(after, backend.url)).text), TOLD)
+  assert.deepEqual(JSON.parse((await siteAnswer(after, backend.url)).text), EXPECTED)
   assert.match((await siteAnswer(after, moving.url)).text, /version \d+|Nothing deployed yet/)
   assert.equal((await after.call(`/v1/${json.builds[0].name}/log`, { as })).text, log.text)
   assert.equal((await hook(after, webhooks.purgeCache)).status, 200)
-  // What was unfinished is taken up, and begins anew.
+  // Unfinished operations are resumed, and start again from the beginning.
   await (await untilHeld('backed-up')).goOn()
   assert.equal((await untilDone(after, as, waiting.json.name)).error, undefined)
   assert.match((await siteAnswer(after, held.url)).text, /^held/)
   assert.equal(await after.stop(), 0)
 })
 
-test('a backup that is stopped half-way leaves nothing behind and holds nothing', async (t) => {
+test('a backup that is stopped half-way leaves no file and no retention hold behind', async (t) => {
   const service = await startService(t)
   const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: service.dataDir }
-  // Nobody reads, so it stands still in the middle.
+  // Its output is not read, so it stops in the middle.
   const child = spawn(process.execPath, [HEADLAND, 'backup', '-'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   await once(child.stdout, 'readable')
@@ -154,7 +154,7 @@ test('a backup that is stopped half-way leaves nothing behind and holds nothing'
   assert.deepEqual([await count(), await scratch()], [0, 0])
 })
 
-test('a folder without a database is not backed up as an empty one, and a backup does not lie in what it saves', async (t) => {
+test('a folder without a database is not backed up as an empty one, and a backup is not written into the folder that it saves', async (t) => {
   const dataDir = await temporaryFolder(t)
   await assert.rejects(headland(join(dataDir, 'misspelt'), 'backup', join(dataDir, 'x.tar')), {
     code: 1,
@@ -169,7 +169,7 @@ test('a folder without a database is not backed up as an empty one, and a backup
   await assert.rejects(headland(dataDir, 'backup'), { code: 2 })
 })
 
-/** A backup of a service that runs, and the key of it. */
+/** A backup of a running service, and its key. */
 async function backedUp(t: TestContext) {
   const service = await startService(t)
   const folder = await temporaryFolder(t)
@@ -179,7 +179,7 @@ async function backedUp(t: TestContext) {
   return { service, folder, file, keyFile }
 }
 
-test('a restore over a running service is refused, and the service goes on', async (t) => {
+test('a restore over a running service is refused, and the service keeps running', async (t) => {
   const { service, file, keyFile } = await backedUp(t)
   for (const more of [[], ['--trust']])
     await assert.rejects(headland(service.dataDir, 'restore', file, '--key-file', keyFile, ...more), {
@@ -201,7 +201,7 @@ test('a service ends when its folder is moved away and another one is restored i
   assert.equal(await after.stop(), 0)
 })
 
-test('neither a service nor a command begins in a folder that a restore is filling', async (t) => {
+test('neither a service nor a command starts in a folder that a restore is filling', async (t) => {
   const dataDir = await temporaryFolder(t)
   await mkdir(join(dataDir, 'restoring'))
   for (const command of [['serve'], ['accounts', 'list']])
@@ -209,7 +209,7 @@ test('neither a service nor a command begins in a folder that a restore is filli
   assert.deepEqual(await readdir(dataDir), ['restoring'])
 })
 
-test('a restore that waits for its bytes ends when it is told to, and leaves nothing behind', async (t) => {
+test('a restore that waits for input ends at SIGTERM, and leaves nothing behind', async (t) => {
   const { file, keyFile, folder } = await backedUp(t)
   const tmp = await temporaryFolder(t)
   const dataDir = join(folder, 'restored')
@@ -219,9 +219,9 @@ test('a restore that waits for its bytes ends when it is told to, and leaves not
     const args = [HEADLAND, 'restore', '-', '--key-file', keyFile, ...more]
     const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
     t.after(() => child.kill('SIGKILL'))
-    let said = ''
+    let output = ''
     child.stderr.setEncoding('utf8').on('data', (text) => {
-      said += text
+      output += text
     })
     child.stdin.write(start)
     const where = more.length > 0 ? tmp : dataDir
@@ -229,18 +229,18 @@ test('a restore that waits for its bytes ends when it is told to, and leaves not
     const exited = once(child, 'exit', { signal: AbortSignal.timeout(TIMEOUT_MS) })
     child.kill('SIGTERM')
     const [code] = await exited
-    assert.deepEqual([code, said], [1, 'headland: It was interrupted. Nothing was left behind.\n'])
+    assert.deepEqual([code, output], [1, 'headland: It was interrupted. Nothing was left behind.\n'])
     assert.deepEqual(await readdir(tmp), [])
     assert.deepEqual((await readdir(folder)).sort(), ['backup.tar', 'key'])
   }
 })
 
-test('an altered backup is refused, and what it says does not reach the terminal as it is', async (t) => {
+test('an altered backup is refused, and its text does not reach the terminal unescaped', async (t) => {
   const { file, keyFile, folder } = await backedUp(t)
   const dataDir = join(folder, 'restored')
   const tar = await readFile(file)
   const altered = join(folder, 'altered.tar')
-  // The tag alone: all else is as it was.
+  // Only the tag is changed.
   const tag = Buffer.from(tar)
   tag.write('00000000', tar.lastIndexOf('list.hmac') + 512, 'latin1')
   await writeFile(altered, tag)
@@ -249,13 +249,13 @@ test('an altered backup is refused, and what it says does not reach the terminal
   const { stderr } = await headland(dataDir, ...restore, '--trust')
   assert.match(stderr, /WARNING: nothing proves that this backup is yours: it was altered/)
 
-  // One clears the screen, and one is of eight bits.
+  // One clears the screen, and one is an 8-bit control character.
   const escaped = Buffer.from(tar)
   escaped.write('\x1b[2J\u009b31m', tar.indexOf('"headland": "') + 13, 'utf8')
   await writeFile(altered, escaped)
   const refused = headland(join(folder, 'other'), 'restore', altered, '--trust', '--key-file', keyFile)
   await assert.rejects(refused, (error: Error & { stderr: string }) => {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters, which must not be there
     assert.doesNotMatch(error.stderr, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/)
     assert.match(error.stderr, /^headland: The backup is broken/)
     return true

@@ -1,4 +1,4 @@
-/** The disk as a contract: what is kept, what may go, how much an account may hold. */
+/** The promises about the disk: what is kept, what may be deleted, how much an account may use. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
@@ -52,7 +52,7 @@ test('the live deployment and the last two before it can be made live, and older
   )
 })
 
-test('a deployment whose files are gone says so when somebody wants it live', async () => {
+test('a deployment whose files are gone refuses an activation with that reason', async () => {
   const { name } = await createEnvironment(service, as)
   for (let version = 1; version <= 4; version++) await deploy(service, as, name, nodeServer(`version ${version}`))
   const oldest = async () => (await deploymentsOf(name)).at(-1) as resources.Deployment
@@ -62,7 +62,7 @@ test('a deployment whose files are gone says so when somebody wants it live', as
   assert.match(refused.json.error.message, /files were removed to free space/)
 })
 
-test('whoever rolls back can roll forward again', async () => {
+test('after a rollback it is possible to roll forward again', async () => {
   const { name, url } = await createEnvironment(service, as)
   for (let version = 1; version <= 4; version++) await deploy(service, as, name, nodeServer(`version ${version}`))
   const [newest, , third] = await deploymentsOf(name)
@@ -85,7 +85,7 @@ test('a rebuild works however many archives went before', async () => {
   assert.match((await siteAnswer(service, url)).text, /version 4/)
 })
 
-test('usage is told by kind, for an environment and for its account', async () => {
+test('usage is reported by kind, for an environment and for its account', async () => {
   const { name } = await createEnvironment(service, as)
   await deploy(service, as, name, page('x'.repeat(1000)))
   const { json } = await service.call(`/v1/${name}/usage`, { as })
@@ -98,7 +98,7 @@ test('usage is told by kind, for an environment and for its account', async () =
   assert.ok(account.json.environments.some(({ environment }: { environment: string }) => environment === name))
 })
 
-test('an upload that would exceed what the account may hold is refused with what would make room', async () => {
+test('an upload that would exceed the quota of the account is refused with what would free space', async () => {
   const { name } = await createEnvironment(service, as)
   const refused = await upload(service, as, name, tooLarge())
   assert.deepEqual([refused.status, refused.reason], [413, 'QUOTA_EXCEEDED'])
@@ -106,7 +106,7 @@ test('an upload that would exceed what the account may hold is refused with what
   assert.deepEqual((await service.call(`/v1/${name}/builds`, { as })).json.builds, [])
 })
 
-test('an upload that does not say how large it is is refused, too', async () => {
+test('an upload without a declared length is refused, too', async () => {
   const { name } = await createEnvironment(service, as)
   const form = new Response(formOf(tooLarge()))
   const response = await fetch(`${service.api}/fu/v1/${name}:upload`, {
@@ -131,7 +131,7 @@ const greedy: Files = {
     fs.writeFileSync('dist/video.bin', require('node:crypto').randomBytes(${QUOTA}))`,
 }
 
-test('a build that leaves more than fits fails with why, and what was live stays', async () => {
+test('a build whose output exceeds the quota fails with the reason, and the live deployment stays', async () => {
   const { name, url } = await createEnvironment(service, as)
   await deploy(service, as, name, page('small'))
   const failed = await deploy(service, as, name, greedy)
@@ -141,9 +141,9 @@ test('a build that leaves more than fits fails with why, and what was live stays
   assert.equal(json.failure.page, '/docs/troubleshooting/quota-exceeded')
 })
 
-test('deleting an environment makes room', async () => {
+test('deleting an environment frees space', async () => {
   const large = await createEnvironment(service, as)
-  // Kept as it came and as it is served.
+  // Stored twice: as uploaded, and as served.
   const site = () => ({ ...page('large'), 'noise.bin': randomBytes(0.4 * QUOTA) })
   assert.equal((await deploy(service, as, large.name, site())).error, undefined)
   const { name } = await createEnvironment(service, as)
@@ -153,7 +153,7 @@ test('deleting an environment makes room', async () => {
   assert.equal((await deploy(service, as, name, site())).error, undefined)
 })
 
-test('metrics tell what is kept and what is left', async () => {
+test('metrics show used and free space', async () => {
   const { text } = await service.call('/metrics')
   for (const kind of ['archives', 'outputs', 'packages', 'caches', 'logs', 'runs']) {
     assert.match(text, new RegExp(`^headland_disk_bytes\\{kind="${kind}"\\} \\d+$`, 'm'))
@@ -163,7 +163,7 @@ test('metrics tell what is kept and what is left', async () => {
 
 const ROUNDS = rounds({ short: 5, long: 20 })
 
-test(`kill -9 at ${ROUNDS} random points around a switch: what is promised is there, and the rest goes in the end`, async (t) => {
+test(`kill -9 at ${ROUNDS} random points around a switch: promised files are kept, and the rest is deleted in the end`, async (t) => {
   const keepOne = { HEADLAND_KEEP_DEPLOYMENTS: '1' }
   let killed: TestService = await startService(t, { settings: keepOne })
   const { dataDir } = killed

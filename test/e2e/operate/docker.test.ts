@@ -1,6 +1,6 @@
 /**
- * The Dockerfile and compose.yaml as they are, on a real engine, by the commands of docs/operate/docker.md: built, started,
- * used, backed up, stopped. The image that it begins with is made here, from Debian's packages and this checkout's Node.
+ * The Dockerfile and compose.yaml as they are, on a real engine, by the commands of docs/operate/docker.md: built,
+ * started, used, backed up, stopped. The base image is made here, from Debian's packages and this checkout's Node.
  */
 import assert from 'node:assert/strict'
 import { type ExecFileException, execFile } from 'node:child_process'
@@ -25,14 +25,14 @@ const API = 'http://localhost:8080'
 const skip =
   isLong && process.getuid?.() === 0 && isDockerThere() ? false : 'root on Debian does it, with npm run test:long'
 
-/** What a person types, in the order of the page. */
+/** The commands of the page, in its order. */
 const commands = blocksOf(await readPage(PAGE))
   .filter(({ language }) => language === 'console')
   .flatMap(({ text }) => [...text.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command))
 
-// Nothing of it is used by tests that are skipped.
+// Skipped tests use none of it.
 const engine = skip ? ({} as DockerEngine) : await startDocker({ after })
-/** Where the person is: a checkout, without what only its own machine needs. */
+/** The working folder: a checkout, without files that only its own machine needs. */
 const folder = skip ? '' : await copyOfCheckout()
 
 let credential: { userId: string; password: string }
@@ -53,7 +53,7 @@ test('the image is built and the service is healthy, by the first command of the
   assert.ok(bytes - base < 60e6, `${(bytes - base) / 1e6} MB are added to the base image`)
 })
 
-test('with what compose.yaml gives it, everything holds that the doctor looks at', { skip }, async () => {
+test('with the settings of compose.yaml, every check of the doctor passes', { skip }, async () => {
   const findings = await type('docker compose exec headland headland doctor')
   assert.match(findings, /^sandbox +ok +bubblewrap, a user for each environment$/m)
   for (const part of ['user', 'data folder', 'layers', 'limits', 'system calls', 'network']) {
@@ -62,7 +62,7 @@ test('with what compose.yaml gives it, everything holds that the doctor looks at
   assert.doesNotMatch(await type('docker compose logs headland'), /does not keep programs apart/)
 })
 
-test('where a line is missing that sandbox, layers, network or limits need, the doctor names it', {
+test('if a line is missing that sandbox, layers, network or limits need, the doctor names it', {
   skip,
 }, async () => {
   const { services } = parseYaml(await readFile(join(folder, 'compose.yaml'), 'utf8'))
@@ -100,7 +100,7 @@ test('an example is deployed from the machine, and visitors get it at the publis
   assert.match(await deploy('page', join(TOP, 'examples/vite')), /<title>Vite example<\/title>/)
 })
 
-/** Says what it reaches: a file of the service, and a server in another container. */
+/** Answers with what it reaches: a file of the service, and a server in another container. */
 const PRYING = `
   import { readFileSync } from 'node:fs'
   import { createServer } from 'node:http'
@@ -193,7 +193,7 @@ test('a backup taken through the engine is restored into a new volume', { skip }
   assert.equal(await visit('hello'), 'Hello from Node\n')
 })
 
-test('told to stop, it stops its apps and itself in order', { skip }, async () => {
+test('docker compose stop ends the apps and the service gracefully', { skip }, async () => {
   const [{ ID: container = '' } = {}] = await containers()
   await type('docker compose stop')
   assert.equal(
@@ -216,7 +216,7 @@ async function copyOfCheckout(): Promise<string> {
   return copy
 }
 
-/** A command of the page, in a shell, as it stands there. */
+/** Runs a command of the page in a shell, unchanged. */
 async function type(command: string): Promise<string> {
   assert.ok(commands.includes(command), `${command} is not in ${PAGE}`)
   typed.push(command)
@@ -226,10 +226,10 @@ async function type(command: string): Promise<string> {
 async function shell(command: string): Promise<string> {
   const [file = '', ...args] = [...engine.inside, 'bash', '-euc', command]
   const options = { cwd: folder, env: engine.environment, timeout: MAX_MS, maxBuffer: 2 ** 26 }
-  const said = await promisify(execFile)(file, args, options).catch(({ stdout, stderr, message }: Failure) => {
+  const output = await promisify(execFile)(file, args, options).catch(({ stdout, stderr, message }: Failure) => {
     throw new Error(`${message}\n${stdout}\n${stderr}`)
   })
-  return said.stdout
+  return output.stdout
 }
 
 type Failure = ExecFileException & { stdout: string; stderr: string }
@@ -248,7 +248,7 @@ async function containers(): Promise<Container[]> {
   return lines.filter(Boolean).map((line) => JSON.parse(line))
 }
 
-/** What the page of the new site is. */
+/** The page of the new site. */
 async function deploy(app: string, project: string): Promise<string> {
   const copy = join(await temporaryFolder({ after }), app)
   await cp(project, copy, { recursive: true, filter: (path) => !/node_modules/.test(path.slice(project.length)) })

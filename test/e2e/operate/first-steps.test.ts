@@ -41,9 +41,9 @@ test('the calls of the specification create an app and an environment, and its h
   assert.match(site.text, /Nothing deployed yet/)
 })
 
-test('an unknown host gets a page that tells nothing', async (t) => {
+test('an unknown host gets a page without any information', async (t) => {
   const service = await startService(t)
-  const site = await siteAnswer(service, 'http://nobody.localhost')
+  const site = await siteAnswer(service, 'http://unknown.localhost')
   assert.equal(site.status, 404)
   assert.doesNotMatch(site.text, /deployed|headland/i)
 })
@@ -56,7 +56,7 @@ test('wpEnvironment is taken as another name for cmsEnvironment', async (t) => {
   assert.equal(environment.cmsEnvironment, 'my-wordpress')
 })
 
-test('after a restart everything is as it was', async (t) => {
+test('a restart changes nothing', async (t) => {
   const first = await startService(t)
   const as = await first.login()
   const environment = await createEnvironment(first, as)

@@ -1,4 +1,4 @@
-/** A disk that is full to the last byte: visitors are served, callers can read, and what cannot be written fails cleanly. */
+/** A disk that is full to the last byte: visitors are served, callers can read, and writes fail cleanly. */
 import assert from 'node:assert/strict'
 import { access, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ async function furnish() {
 }
 
 const options = { skip: noSmallDisk ?? false, timeout: 120_000 }
-/** A mount would outlive a test file that fails here. */
+/** If this fails, the mount must not outlive the test file. */
 async function cleanUpAndFail(error: unknown): Promise<never> {
   await cleanUp()
   throw error
@@ -54,7 +54,7 @@ const isThere = (path: string) =>
 const makeCredential = ({ service, as }: ReturnType<typeof given>) =>
   service.call('/v1/accounts/default/credentials', { method: 'POST', as, body: {} })
 
-/** To the last byte, with nothing left to be thrown out. */
+/** Fills the disk until the service has nothing left to delete and cannot write any more. */
 async function fillUp() {
   const { disk } = given()
   do await disk.fill()
@@ -84,7 +84,7 @@ test('on a full disk an environment can still be deleted', options, async () => 
   assert.deepEqual((await untilDone(service, as, asked.json.name)).response, {})
 })
 
-test('on a full disk an upload is refused with a time to come again, and what would make room', options, async () => {
+test('on a full disk an upload is refused with a time to retry, and what would free space', options, async () => {
   await fillUp()
   const { service, as, site } = given()
   const refused = await upload(service, as, site.name, page('x'))
@@ -121,7 +121,7 @@ for (const [what, path, body] of [
   ['an app', '/v1/accounts/default/apps?appId=another', { region: 'regions/UK', uploadable: {} }],
   ['a credential', '/v1/accounts/default/credentials', {}],
 ] as const) {
-  test(`on a full disk ${what} is not made, and the answer says why`, options, async () => {
+  test(`on a full disk ${what} is not created, and the response says why`, options, async () => {
     const { service, as } = given()
     const refused = await service.call(path, { method: 'POST', as, body })
     assert.deepEqual([refused.status, refused.reason], [503, 'STORAGE_UNAVAILABLE'])
@@ -129,7 +129,7 @@ for (const [what, path, body] of [
   })
 }
 
-test('on a full disk sites and apps are served as ever', options, async () => {
+test('on a full disk sites and apps are served as usual', options, async () => {
   const { service, site, app } = given()
   for (const { url } of [site, app]) {
     const visitors = startVisitors(service, url)
@@ -138,7 +138,7 @@ test('on a full disk sites and apps are served as ever', options, async () => {
   }
 })
 
-test('once there is room, all is as before, and the log of the app goes on', options, async () => {
+test('once there is free space, everything works again, and the log of the app continues', options, async () => {
   const { disk, service, as, site, app } = given()
   const linesOfApp = async () => (await service.call(`/v1/${app.name}/logs`, { as })).text.split('\n').length
   const before = await linesOfApp()
@@ -150,7 +150,7 @@ test('once there is room, all is as before, and the log of the app goes on', opt
   await until(async () => (await linesOfApp()) > before, 'the log has more lines')
 })
 
-test('killed on a full disk, the service comes back with all that it had', options, async () => {
+test('a service that is killed on a full disk starts again with all its data', options, async () => {
   const { disk, service, as, site } = given()
   await fillUp()
   await service.kill()
@@ -162,7 +162,7 @@ test('killed on a full disk, the service comes back with all that it had', optio
   assert.equal(await again.stop(), 0)
 })
 
-test('the database is whole after all of this', options, () => {
+test('the database is intact after all of this', options, () => {
   const database = new DatabaseSync(join(given().disk.folder, 'headland.db'))
   assert.deepEqual(
     database

@@ -1,6 +1,6 @@
 /**
- * Every command of the README, the guides and the operator's pages runs as it is written, and leads to what the page says.
- * One service for all of them; each page has an app of its own.
+ * Every command of the README, the guides and the operator's pages runs as written, with the result that the page
+ * describes. One service for all of them; each page has an app of its own.
  */
 import assert from 'node:assert/strict'
 import { access, mkdir, symlink, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ import { deploy, nodeServer, page as pageOf } from '../../support/service/deploy
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
 
-/** What is given to commands that ask for something that must not be seen. */
+/** The input of commands that ask for a secret. */
 const SECRET = 's3cret-token'
 
 const service = await startService({ after })
@@ -31,11 +31,11 @@ const as = await service.login()
 type Ground = { shell: Shell; environment: string; url: string }
 
 type Guide = {
-  /** What is there before the first command. */
+  /** What exists before the first command. */
   ground: 'an environment' | 'a live page' | 'a live server' | 'a project' | 'the checkout'
-  /** Where the commands ask, and so are typed in a terminal. */
+  /** Answers to the questions of the commands, which then run in a terminal. */
   typed?: () => Typed[]
-  /** What each block printed; of a terminal, everything in one. */
+  /** Gets the output of each block; of a terminal, all output in one text. */
   see(printed: string[], ground: Ground): unknown
 }
 
@@ -93,7 +93,7 @@ const GUIDES: Record<string, Guide> = {
       settings = '',
       ,
       built = '',
-      told = '',
+      operations = '',
       failed = '',
       back = '',
       ,
@@ -107,7 +107,7 @@ const GUIDES: Record<string, Guide> = {
       assert.doesNotMatch(listed, /\.headland\.json/)
       assert.match(settings, /^\.env\.production$/m)
       assert.match(built, /SUCCEEDED/)
-      assert.match(told, /UPLOAD +DONE .*Larger pictures on the front page/)
+      assert.match(operations, /UPLOAD +DONE .*Larger pictures on the front page/)
       assert.match(failed, /SUCCEEDED/)
       assert.match(back, /LIVE/)
       assert.match(credentials, /[0-9a-f-]{36}/)
@@ -232,7 +232,7 @@ const GUIDES: Record<string, Guide> = {
   },
 }
 
-/** As somebody has it who begins to read that page. */
+/** The machine of a reader who begins with that page. */
 async function prepare(t: { after(end: () => unknown): void }, page: string, { ground }: Guide): Promise<Ground> {
   const place = await temporaryFolder(t)
   const [folder, home] = [join(place, 'project'), join(place, 'home')]
@@ -279,7 +279,7 @@ function testGuide(page: string, guide: Guide) {
 }
 
 const { 'README.md': first, ...others } = GUIDES
-// By itself: whoever reads it has nothing yet, and is asked accordingly.
+// Separately: its reader has no settings yet, and the commands ask for them.
 if (first) testGuide('README.md', first)
 suite('beside one another', { concurrency: 2 }, () => {
   for (const [page, guide] of Object.entries(others)) testGuide(page, guide)

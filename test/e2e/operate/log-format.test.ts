@@ -1,4 +1,4 @@
-/** What a newcomer sees who starts the service in a terminal, which is a real pseudo terminal here. */
+/** The output of a service that is started in a terminal, which is a real pseudo terminal here. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ test('a service in a terminal logs lines for people, and says as JSON that it is
     if (/\{"event":"ready".*\}\s/.test(text) && text.includes('the edge listens')) shown.resolve()
   })
   await Promise.race([shown.promise, closed.then(() => assert.fail(text))])
-  // Ctrl-C, as a person ends it.
+  // Ctrl-C, as a user ends it.
   child.stdin.write('\u0003')
   await closed
   const lines = text.replaceAll('\r\n', '\n').split('\n')

@@ -38,7 +38,7 @@ test('the first start prints an owner and a password once; they log in; the seco
   assert.doesNotMatch(second.log(), /Password/)
 })
 
-test('a port that another program has is told with the setting that chooses another one', async (t) => {
+test('a port that is in use is reported with the setting that chooses another one', async (t) => {
   const first = await startService(t)
   for (const [setting, variable, address] of [
     ['listen', 'HEADLAND_LISTEN', first.api],
@@ -104,7 +104,7 @@ test('log-ins are limited, with Retry-After', async (t) => {
   assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) > 0)
 })
 
-test('the values of shell variables are shown to developers who ask, and to nobody else', async (t) => {
+test('the values of shell variables are shown to developers on request, and to no other role', async (t) => {
   const service = await startService(t)
   const [owner, viewer] = [await service.login('owner'), await service.login('viewer')]
   const secret = 'a-value-that-stands-out'
@@ -202,7 +202,7 @@ test('an app with environments is deleted only by force, and its name is free at
   assert.equal(again.status, 200)
 })
 
-test('alive, ready and metrics are told; metrics name no tenant and need a credential from behind a proxy', async (t) => {
+test('liveness, readiness and metrics are served; metrics name no tenant and need a credential from behind a proxy', async (t) => {
   const service = await startService(t)
   const as = await service.login()
   const { name } = await createEnvironment(service, as)
@@ -217,7 +217,7 @@ test('alive, ready and metrics are told; metrics name no tenant and need a crede
   assert.equal((await service.call('/metrics', { headers: proxied, as })).status, 200)
 })
 
-test('a process that stood still is told by metrics and, with what it was doing, by the log', async (t) => {
+test('a blocked event loop is reported by metrics and, with what it was doing, by the log', async (t) => {
   const service = await startService(t)
   for (const [which, pid] of [
     ['control', service.pid],
@@ -226,10 +226,10 @@ test('a process that stood still is told by metrics and, with what it was doing,
     process.kill(pid, 'SIGSTOP')
     await wait(1000)
     process.kill(pid, 'SIGCONT')
-    const told = new RegExp(
+    const logged = new RegExp(
       `"process":"${which}","ms":\\d{3,},"cpuMs":\\d+,"doing":".+","msg":"the event loop stood still"`,
     )
-    await until(() => told.test(service.log()))
+    await until(() => logged.test(service.log()))
     const { longestMs, count } = (await readStalls(service))[which]
     assert.ok(longestMs >= 500 && count >= 1, `${longestMs} ms`)
   }
@@ -239,7 +239,7 @@ test('SIGTERM answers a waiting call with the operation as it is, and the servic
   const service = await startService(t)
   const as = await service.login()
   const { name } = await createEnvironment(service, as)
-  // An edge that does not answer holds the operation up.
+  // An edge that does not answer delays the operation.
   process.kill(service.edgePid(), 'SIGSTOP')
   const asked = await service.call(`/v1/${name}`, { method: 'DELETE', as })
   const waiting = service.call(`/v1/${asked.json.name}:wait?timeout=60s`, { method: 'POST', as })
@@ -251,7 +251,7 @@ test('SIGTERM answers a waiting call with the operation as it is, and the servic
   assert.equal(await stopped, 0)
 })
 
-test('operators make accounts and users; what is wrong is told with the right exit code', async (t) => {
+test('operators create accounts and users; errors have the right exit code', async (t) => {
   const dataDir = await temporaryFolder(t)
   const on = { HEADLAND_DATA_DIR: dataDir }
   assert.equal((await headland(['accounts', 'create', 'agency'], on)).code, 0)
@@ -261,7 +261,7 @@ test('operators make accounts and users; what is wrong is told with the right ex
   assert.equal((await headland(['accounts', 'create', 'Bad Name'], on)).code, 2)
   assert.equal((await headland(['accounts', 'destroy', 'agency'], on)).code, 2)
   assert.equal((await headland(['credentials', 'create'], on)).code, 2)
-  assert.equal((await headland(['credentials', 'create', '--account', 'nobody'], on)).code, 1)
+  assert.equal((await headland(['credentials', 'create', '--account', 'unknown'], on)).code, 1)
   assert.equal((await headland(['cms', 'set', 'wp', 'https://cms.example', '--account', 'agency'], on)).code, 0)
   assert.equal((await headland(['cms', 'set', 'wp', 'javascript:alert(1)', '--account', 'agency'], on)).code, 2)
   assert.equal((await headland(['serve'], { HEADLAND_PORT: '1' })).code, 2)
@@ -278,7 +278,7 @@ test('every command has --help', async () => {
   }
 })
 
-test('doctor finds out what this machine can do, and says what to do about a data folder it cannot use', async (t) => {
+test('doctor reports what this machine can do, and what to do about a data folder it cannot use', async (t) => {
   const folder = await temporaryFolder(t)
   const findings = JSON.parse((await headland(['doctor', '--json', '--data-dir', folder])).stdout)
   const parts = findings.map(({ part }: { part: string }) => part)
@@ -333,7 +333,7 @@ test('doctor knows the version of the service that runs', async (t) => {
   assert.match(found, /^\d+\.\d+\.\d+, which the service at http:\S+ runs too$/)
 })
 
-test('two services on one data folder do not lose each other, and both edges know every environment', async (t) => {
+test("two services on one data folder do not lose each other's changes, and both edges know every environment", async (t) => {
   const first = await startService(t)
   const second = await startService(t, { dataDir: first.dataDir })
   const as = await first.login()

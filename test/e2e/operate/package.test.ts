@@ -19,7 +19,7 @@ const start = () => startService({ after }, { dataDir, command: [command], setti
 const service = await start()
 const as = await service.login()
 
-test('the package holds what runs and what is read', () => {
+test('the package contains the programs and the documentation', () => {
   for (const file of [
     'bin/headland',
     'dist/command-line.js',
@@ -37,7 +37,7 @@ test('the package holds what runs and what is read', () => {
   }
 })
 
-test('the package holds one build of the portal, and nothing that others were made from', () => {
+test('the package contains one build of the portal, and no sources or tests', () => {
   const builds = files.flatMap((file) => /^portal\/dist\/([^/]+)\//.exec(file)?.[1] ?? [])
   assert.equal(new Set(builds).size, 1)
   assert.deepEqual(
@@ -55,7 +55,7 @@ test('no compiled file starts a program or a thread by the name of its source', 
   )
 })
 
-test('any Node of the machine starts it, and it tells what the machine can do', async () => {
+test('any Node of the machine starts it, and doctor reports what the machine can do', async () => {
   const env = { PATH: path.machines, HEADLAND_DATA_DIR: dataDir }
   const { stdout } = await promisify(execFile)(command, ['doctor', '--json'], { env }).catch((error) => error)
   const parts = new Map((JSON.parse(stdout) as { part: string; state: string }[]).map((row) => [row.part, row.state]))

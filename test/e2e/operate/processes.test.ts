@@ -1,6 +1,6 @@
 /**
- * Which processes `npm start` and `bin/headland serve` are, and what becomes of each when one of them gets a signal. Each
- * service is started in a group of its own, as a terminal has it: it is over when nothing of the group is left.
+ * The processes of `npm start` and `bin/headland serve`, and what happens to each when one of them gets a signal. Each
+ * service is started in a process group of its own, as in a terminal: it has ended when the group is empty.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -55,13 +55,13 @@ async function start(t: TestContext, command: readonly string[], path = process.
     log: () => log,
     async over() {
       await until(() => groupOf(pid).length === 0, 'every process of it is gone')
-      // All that was written is read when nothing holds the other end any more.
+      // The output is complete when no process has the other end of the pipe open.
       if (!first.stderr.readableEnded) await once(first.stderr, 'end')
     },
   }
 }
 
-/** What the service writes when it has put everything in order. */
+/** The log line of a graceful stop. */
 const IN_ORDER = /"msg":"stopped"/
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
@@ -77,14 +77,14 @@ test('npm start is two processes: npm, and the service as its child', async (t) 
 })
 
 for (const signal of SIGNALS) {
-  test(`${signal} to npm ends a service that npm started, in order`, async (t) => {
+  test(`${signal} to npm ends a service that npm started gracefully`, async (t) => {
     const { first, log, over } = await start(t, ['npm', 'start'])
     first.kill(signal)
     await over()
     assert.match(log(), IN_ORDER)
   })
 
-  test(`${signal} to a service that npm started ends it in order, and npm with it`, async (t) => {
+  test(`${signal} to a service that npm started ends it gracefully, and npm with it`, async (t) => {
     const { service, log, over } = await start(t, ['npm', 'start'])
     process.kill(service.pid, signal)
     await over()
@@ -92,14 +92,14 @@ for (const signal of SIGNALS) {
   })
 }
 
-test('Ctrl-C, which reaches npm and the service and comes again from npm, ends the service in order', async (t) => {
+test('Ctrl-C, which reaches npm and the service and comes again from npm, ends the service gracefully', async (t) => {
   const { first, log, over } = await start(t, ['npm', 'start'])
   process.kill(-first.pid, 'SIGINT')
   await over()
   assert.match(log(), IN_ORDER)
 })
 
-test('SIGKILL of npm ends the service in order, which says why', async (t) => {
+test('SIGKILL of npm ends the service gracefully, which logs why', async (t) => {
   const { first, log, over } = await start(t, ['npm', 'start'])
   first.kill('SIGKILL')
   await over()
@@ -113,7 +113,7 @@ test('SIGKILL of a service that npm started leaves no process behind', async (t)
   await over()
 })
 
-test('SIGTERM and SIGKILL of npx, which leaves a shell in between, end the service in order', async (t) => {
+test('SIGTERM and SIGKILL of npx, which leaves a shell in between, end the service gracefully', async (t) => {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const { first, log, over } = await start(t, ['npx', '--no-install', 'headland', 'serve'])
     first.kill(signal)
@@ -143,7 +143,7 @@ test('SIGKILL of bin/headland, on any Node of the machine, leaves no process beh
 /** As npm links the command: a Node before 22.15 cannot become another program, and stays as its parent. */
 const LINKED = ['node', 'bin/headland.js', 'serve']
 
-test('the command that npm links ends the service in order at each signal, on any Node of the machine', async (t) => {
+test('the command that npm links ends the service gracefully at each signal, on any Node of the machine', async (t) => {
   for (const signal of SIGNALS) {
     const { first, log, over } = await start(t, LINKED, MACHINES_PATH)
     const exited = once(first, 'exit')
@@ -158,7 +158,7 @@ test('SIGKILL of the command that npm links, or of the service, leaves no proces
   const one = await start(t, LINKED, MACHINES_PATH)
   one.first.kill('SIGKILL')
   await one.over()
-  // Where it is the service itself, there was nobody left to put anything in order.
+  // If the service itself is killed, it cannot log a graceful stop.
   if (one.service.pid !== one.first.pid) assert.match(one.log(), IN_ORDER)
   const other = await start(t, LINKED, MACHINES_PATH)
   process.kill(other.service.pid, 'SIGKILL')

@@ -1,6 +1,6 @@
 /**
- * Hostile inputs against the running service, which tells itself whether an event loop of its stood still. An input is a
- * line of `INPUTS`.
+ * Hostile inputs against the running service, which measures itself whether one of its event loops was blocked. Each
+ * input is a line of `INPUTS`.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -37,7 +37,7 @@ const INPUTS: Record<string, () => Promise<unknown>> = {
 }
 
 for (const [name, run] of Object.entries(INPUTS)) {
-  test(`the service does not stand still: ${name}`, async (t) => {
+  test(`the event loops of the service are not blocked: ${name}`, async (t) => {
     await withoutStall(service, run)
     const { control, edge } = await readStalls(service)
     t.diagnostic(`longest so far: control ${control.longestMs} ms, edge ${edge.longestMs} ms`)
@@ -46,12 +46,12 @@ for (const [name, run] of Object.entries(INPUTS)) {
 
 type Attack = {
   variables?: { key: string; value: string }[]
-  /** Asked of the site once it is live. */
+  /** A path that is requested once the site is live. */
   visit?: string
   headers?: Record<string, string>
   /** The reason for which it does not become live. */
   fails?: RegExp
-  /** What the log of the build must hold, whatever came before. */
+  /** Text that the log of the build must contain. */
   lastLine?: string
 }
 
@@ -87,12 +87,12 @@ const lockfileOf = (bytes: number): Files => ({
   'package-lock.json': `[${'[],'.repeat(bytes / 3)}[]]`,
 })
 
-/** As a script: so many lines, written one by one, and a last one. */
+/** A script that prints so many lines, one by one, and a last one. */
 const say = (line: string, times: number): string =>
   `for (let at = 0; at < ${times}; at++) fs.writeSync(1, ${JSON.stringify(`${line}\n`)})
    fs.writeSync(1, 'the end\\n')`
 
-/** As a handler: lines as fast as they are taken, for so many seconds. */
+/** A handler that prints lines as fast as possible, for so many seconds. */
 const floodFor = (seconds: number): string =>
   `if (path === '/flood') {
      const lines = ('x'.repeat(60) + '\\n').repeat(1000)
@@ -100,7 +100,7 @@ const floodFor = (seconds: number): string =>
      while (Date.now() < end) fs.writeSync(1, lines)
    }`
 
-/** As many lines as variables can have, each long enough to be looked for. */
+/** As many lines as variables can have, each long enough to be masked in logs. */
 function manyLines(): { key: string; value: string }[] {
   const values = LIMITS.variableTotalBytes / LIMITS.variableValueBytes
   const lines = Math.floor((LIMITS.variableValueBytes - 100) / 5)

@@ -1,5 +1,5 @@
 /**
- * Torture, short: the real service under mixed load and faults for half a minute, always with the same seed. The
+ * The short torture run: the real service under mixed load and faults for half a minute, always with the same seed. The
  * long form is `npm run torture`; see docs/operate/proof.md.
  */
 import assert from 'node:assert/strict'
@@ -15,8 +15,8 @@ test('under load and faults, nothing that was acknowledged is lost, stuck, cross
 }, async (t) => {
   const { violations, restarts, visits, calls, faults } = await torture(t, OPTIONS)
   t.diagnostic(`${JSON.stringify({ ...OPTIONS, restarts, faults, calls, visits })}`)
-  const told = violations.slice(0, 3).map(({ what, about, lines }) => [what, about, ...lines].join('\n'))
-  assert.deepEqual(told, [], `seed ${OPTIONS.seed}`)
-  // Else it was no torture.
+  const found = violations.slice(0, 3).map(({ what, about, lines }) => [what, about, ...lines].join('\n'))
+  assert.deepEqual(found, [], `seed ${OPTIONS.seed}`)
+  // Otherwise the run tested nothing.
   assert.ok(Object.keys(faults).length >= 3 && (calls.acknowledged ?? 0) > 20 && (visits['200'] ?? 0) > 50)
 })

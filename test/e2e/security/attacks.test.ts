@@ -1,4 +1,6 @@
-/** Attacks on the whole service that no other file has: one service for all of them, and one app that is built once. */
+/**
+ * Attacks on the whole service that no other file tests: one service for all of them, and one app that is built once.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -18,9 +20,9 @@ await service.operator('accounts', 'create', 'other')
 const stranger = await service.login('owner', 'other')
 const { weaknesses }: resources.Isolation = (await service.call('/v1/isolation', { as })).json
 
-/** Everything that a shell would act on, in names that are only ever text. */
+/** All characters that are special to a shell, in names that must stay text. */
 const SHELL = 'it\'s "$(touch pwned)" `touch pwned`; touch pwned & | > pwned * ~ {a,b} #'
-const SECRET = 'the-value-of-a-variable-that-nobody-may-see'
+const SECRET = 'the-value-of-a-secret-variable'
 const FOLDER = SHELL.replaceAll(/["*>|/]/g, '')
 const MAIN = '$(touch pwned);`touch pwned`&&x.js'
 
@@ -33,7 +35,7 @@ await Promise.all(
 const portOf = (url: string): number => Number(new URL(url).port)
 const [portHere = 0, portBySix = 0] = listeners.map((listener) => (listener.address() as { port: number }).port)
 
-/** This machine and the metadata of clouds, in every spelling that gets past a list of forbidden names. */
+/** This machine and the metadata of clouds, in every spelling that bypasses a list of forbidden names. */
 const PLACES: Record<string, { host: string; port: number }> = Object.fromEntries([
   ...['localhost', '127.1', '0', '2130706433', '0x7f000001', '017700000001', '::ffff:127.0.0.1', '127.0.0.1'].flatMap(
     (host) => [
@@ -64,7 +66,7 @@ const CALL = `
   const callAll = () => Promise.all(Object.entries(${JSON.stringify(PLACES)}).map(call))
 `
 
-/** An app in a folder and a file whose names are commands, which tells what it sees. */
+/** An app in a folder and a file whose names are commands, which answers with what it sees. */
 const environment = await createEnvironment(service, as, {
   body: {
     displayName: SHELL,
@@ -79,7 +81,7 @@ const environment = await createEnvironment(service, as, {
 })
 const deployed = await deploy(service, as, environment.name, {
   [`${FOLDER}/package.json`]: JSON.stringify({ name: 'shell', main: MAIN }),
-  // Without it the folder would be the one around everything, which is taken off.
+  // Without it, this folder would be the only one at the top, and would be removed.
   'README.md': SHELL,
   [`${FOLDER}/${MAIN}`]: `${CALL}
     const fs = require('node:fs')
@@ -159,12 +161,12 @@ test('apps whose names differ in case only are one app', async () => {
   })
   assert.equal(again.status, 409)
   assert.equal((await asked('KIOSK')).json.name, 'accounts/default/apps/Kiosk')
-  // The Kelvin sign and the long s are folded to k and s by careless programs.
+  // Careless programs fold the Kelvin sign and the long s to k and s.
   for (const odd of ['\u212aiosk', 'kio\u017fk', 'K\u0131osk'])
     assert.equal((await asked(encodeURIComponent(odd))).status, 400)
 })
 
-test("a build's log is not told to another account, not as a stream either, whichever path its id stands in", async () => {
+test("a build's log is not shown to another account, not as a stream either, whichever path has its id", async () => {
   const theirs = await createEnvironment(service, stranger, { account: 'other' })
   await deploy(service, stranger, theirs.name, page('theirs'))
   const id = build.split('/').at(-1) ?? ''
@@ -197,7 +199,7 @@ test("a build's log is not told to another account, not as a stream either, whic
 
 test('the value of a variable is in no log, error, metric, list of processes, or file of the service', async () => {
   const wrong = [{ key: 'A B', value: SECRET }]
-  const told = [
+  const texts = [
     await service.call(`/v1/${environment.name}`, { as }),
     await service.call(`/v1/${environment.name}?updateMask=shellVariables`, {
       method: 'PATCH',
@@ -210,7 +212,7 @@ test('the value of a variable is in no log, error, metric, list of processes, or
     await service.call(`/v1/${environment.name}/logs`, { as }),
     await service.call('/metrics', { as }),
   ].map(({ text }) => text)
-  assert.match(told[5] ?? '', /the secret is \[secret\]/)
+  assert.match(texts[5] ?? '', /the secret is \[secret\]/)
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   const commands = pids.map((pid) => readIfThere(`/proc/${pid}/cmdline`))
   const environs = [service.pid, service.edgePid()].map((pid) => readIfThere(`/proc/${pid}/environ`))
@@ -218,7 +220,7 @@ test('the value of a variable is in no log, error, metric, list of processes, or
     commands.some((command) => command.includes(MAIN)),
     'the app is among them',
   )
-  for (const text of [...told, ...commands, ...environs, service.log()])
+  for (const text of [...texts, ...commands, ...environs, service.log()])
     assert.ok(!text.includes(SECRET), text.slice(0, 500))
   for (const entry of await readdir(service.dataDir, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name === 'ballast') continue
@@ -227,7 +229,7 @@ test('the value of a variable is in no log, error, metric, list of processes, or
   }
 })
 
-/** Processes come and go while one looks. */
+/** Processes may end between listing and reading. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8')
@@ -263,13 +265,13 @@ test('neither a build nor an app reaches this machine or the metadata of a cloud
   assert.equal(calls, 0)
 })
 
-test('what a site is asked for by a strange Host is for nobody, and tells nothing', async () => {
+test('a request with an unknown Host reaches no site, and its response reveals nothing', async () => {
   const { host } = new URL(environment.url)
   const { port } = new URL(service.edge)
-  const ask = (said: string) => sendRaw(service.edge, `GET / HTTP/1.1\r\nHost: ${said}\r\nConnection: close\r\n\r\n`)
-  const unknown = await ask('nobody.localhost')
+  const ask = (sent: string) => sendRaw(service.edge, `GET / HTTP/1.1\r\nHost: ${sent}\r\nConnection: close\r\n\r\n`)
+  const unknown = await ask('unknown.localhost')
   assert.equal(unknown.status, 404)
-  for (const said of [
+  for (const sent of [
     `${host}.evil.example`,
     `evil.example:${port}`,
     `evil@${host}`,
@@ -278,18 +280,18 @@ test('what a site is asked for by a strange Host is for nobody, and tells nothin
     `${host}#`,
     `127.0.0.1:${port}`,
     `[::1]`,
-    '../..',
+    '..',
     `${host}%00`,
     `*.localhost`,
   ]) {
-    const answer = await ask(said)
-    assert.ok(answer.status === 404 || answer.status === 400, `${said}: ${answer.status}`)
-    assert.ok(!answer.body.includes('evil'), 'nothing of it is said back')
-    if (answer.status === 404) assert.equal(answer.body, unknown.body, said)
+    const answer = await ask(sent)
+    assert.ok(answer.status === 404 || answer.status === 400, `${sent}: ${answer.status}`)
+    assert.ok(!answer.body.includes('evil'), 'the response does not repeat the Host')
+    if (answer.status === 404) assert.equal(answer.body, unknown.body, sent)
   }
 })
 
-test('what is generated at the first start is another each time, and none of it a default', async (t) => {
+test('secrets that are generated at the first start differ each time, and none of them is a default', async (t) => {
   const second = await startService(t, { dataDir: await temporaryFolder(t) })
   const secretsOf = async ({ log, dataDir }: { log(): string; dataDir: string }) => [
     /Password +(\S+)/.exec(log())?.[1] ?? '',

@@ -1,7 +1,7 @@
 /**
- * Archives that were made to do harm, sent as any client would send them. Each is refused for the right reason, with the
- * entry named, or is found out when it is unpacked and never goes live, or is accepted because it can do nothing. In the
- * end nothing is left of them, inside of the data folder or around it.
+ * Malicious archives, sent as by any client. Each is refused for the right reason, with the name of the entry, or is
+ * detected when it is unpacked and never goes live, or is accepted because it is harmless. In the end nothing is left
+ * of them, inside the data folder or around it.
  */
 import assert from 'node:assert/strict'
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -20,13 +20,13 @@ const MIB = 1024 ** 2
 const LIMITS = { unpackedBytes: 64 * MIB, entries: 50_000, pathBytes: 1024 }
 const MAX_GROWTH_MEBIBYTES = 100
 
-// Two folders around the data folder, so that what leaves it would be found there.
+// Two folders around the data folder, so that files that escape it would be found there.
 const outside = await temporaryFolder({ after })
 await chmod(outside, 0o711)
 const around = join(outside, 'around')
 const dataDir = join(around, 'data')
 await mkdir(dataDir, { recursive: true, mode: 0o711 })
-const SECRET = 'nobody may read this'
+const SECRET = 'no tenant may read this'
 await writeFile(join(outside, 'secret.txt'), SECRET)
 
 const service = await startService(
@@ -34,15 +34,15 @@ const service = await startService(
   { dataDir, settings: { HEADLAND_UNPACKED_BYTES: String(LIMITS.unpackedBytes) } },
 )
 const as = await service.login()
-/** Nothing that is sent to this one is accepted. */
+/** Every archive for this environment is refused. */
 const wary = await createEnvironment(service, as)
-/** What is accepted goes here, and what is live here stays so when the next one fails. */
+/** Accepted archives go live here, and the live one stays live when the next one fails. */
 const open = await createEnvironment(service, as)
 
 type Expected =
   | { is: 'refused'; status: 400 | 413; reason: Reason; metadata: Record<string, string>; why?: RegExp }
   | { is: 'found out'; reason: Reason; entry: string }
-  /** What the site answers then: a text, or a status. */
+  /** The expected responses of the site: a text, or a status. */
   | { is: 'harmless'; site: Record<string, string | number | Buffer> }
 
 type Row = [sentence: string, zip: () => Buffer, expected: Expected]
@@ -69,14 +69,14 @@ const withIndex = (...entries: ZipEntry[]): Buffer => writeZip([INDEX, ...entrie
 const named = (name: string | Buffer) => () => withIndex({ name, content: 'evil' })
 const linked = (name: string, link: string) => () => withIndex(entryOf(name, { link }))
 const pair = (first: string, second: string) => () => withIndex(entryOf(first, 'x'), entryOf(second, 'y'))
-/** A zip of one entry, whose end says something else. */
+/** A zip of one entry with other values in its end record. */
 const ending = (end: Parameters<typeof writeZip>[1]) => () => writeZip([INDEX], end)
 
-/** The header in front of the data, without the data. */
+/** The local header, without the data. */
 const headerOf = (entry: ZipEntry): Buffer =>
   writeZip([entry]).subarray(0, 30 + Buffer.byteLength(entry.name) + (entry.extra?.length ?? 0))
 const directoryStart = (zip: Buffer): number => zip.readUInt32LE(zip.length - 6)
-/** An entry as it stands in a file, which no directory knows of. */
+/** The bytes of an entry that is in no directory. */
 const withoutDirectory = (entry: ZipEntry): Buffer => {
   const zip = writeZip([entry])
   return zip.subarray(0, directoryStart(zip))
@@ -84,7 +84,7 @@ const withoutDirectory = (entry: ZipEntry): Buffer => {
 
 const NAMES: Row[] = [
   ['a name with ../ in front', named('../evil'), unsafe('../evil', /\.\. in the path/)],
-  ['a name with many ../', named(`${'../../'.repeat(40)}tmp/evil`), unsafe(`${'../../'.repeat(40)}tmp/evil`, /\.\./)],
+  ['a name with many ../', named(`${'../'.repeat(40)}tmp/evil`), unsafe(`${'../'.repeat(40)}tmp/evil`, /\.\./)],
   ['a name with ../ in the middle', named('a/b/../../../evil'), unsafe('a/b/../../../evil', /\.\. in the path/)],
   ['a name that ends in /..', named('a/..'), unsafe('a/..', /\.\. in the path/)],
   ['a name with ..\\ in front', named('..\\..\\evil'), unsafe('..\\..\\evil', /back-slash/)],
@@ -119,7 +119,7 @@ const NAMES: Row[] = [
   ['a segment of 256 bytes', named(`${'s'.repeat(256)}/a`), unsafe('s'.repeat(200), /255 bytes/)],
   ['a path of 500 folders', named(`${'d/'.repeat(500)}a`), unsafe('d/'.repeat(100), /folders deep/)],
   [
-    'a name that leads out from where nothing is unpacked',
+    'a name that leads out of a folder that is not unpacked',
     named('node_modules/../../evil'),
     unsafe('node_modules/../../evil', /\.\. in the path/),
   ],
@@ -148,7 +148,7 @@ const NAMES: Row[] = [
   ['a name of JavaScript itself', named('__proto__/constructor'), harmless({ '/__proto__/constructor': 'evil' })],
 ]
 
-/** The Info-ZIP field with the name in UTF-8, made for the name that stands in the header. */
+/** The Info-ZIP field with the name in UTF-8, made for the name in the header. */
 function unicodePath(name: string, inUtf8: string): Buffer {
   const head = Buffer.from([1, 0, 0, 0, 0])
   head.writeUInt32LE(crc32(name), 1)
@@ -168,7 +168,7 @@ const CLASHES: Row[] = [
 
 const LINKS: Row[] = [
   [
-    'links that walk in circles',
+    'links that form a loop',
     () => {
       const circles: ZipEntry = { name: '', content: 'a/../'.repeat(819), mode: 0o120777 }
       return withIndex(entryOf('a/x', 'x'), ...[...Array(700).keys()].map((n) => ({ ...circles, name: `l${n}` })))
@@ -184,7 +184,7 @@ const LINKS: Row[] = [
   ['a link to itself', linked('a', 'a'), unsafe('a', /link to a link/)],
   [
     'a chain of links, each of them inside',
-    () => withIndex(entryOf('d/e/up', { link: '../..' }), entryOf('out', { link: 'd/e/up/../..' })),
+    () => withIndex(entryOf('d/e/up', { link: '..' }), entryOf('out', { link: 'd/e/up/../..' })),
     unsafe('out', /link to a link/),
   ],
   [
@@ -216,7 +216,7 @@ const LINKS: Row[] = [
   [
     'a link to the folder that it is in',
     () =>
-      withIndex(entryOf('docs/a.txt', 'a'), entryOf('docs/here', { link: '.' }), entryOf('docs/up', { link: '../..' })),
+      withIndex(entryOf('docs/a.txt', 'a'), entryOf('docs/here', { link: '.' }), entryOf('docs/up', { link: '..' })),
     harmless({ '/': '<h1>', '/docs/a.txt': 'a' }),
   ],
   [
@@ -231,7 +231,7 @@ const special =
   () =>
     withIndex({ name: 'odd', content: '', method: 0, mode, ...more })
 
-/** What fields of Unix can say about a file: that it is a link to another one, or whom it belongs to. */
+/** What Unix extra fields can say about a file: that it is a link to another one, or its owner. */
 const UNIX_FIELDS: Record<string, (target: string) => Buffer> = {
   // Times, owner and group, then the name of what it is a link to (APPNOTE 4.5.7).
   'a field of PKWARE': (target) => extraField(0x000d, Buffer.concat([Buffer.alloc(12), Buffer.from(target)])),
@@ -252,7 +252,7 @@ const KINDS: Row[] = [
   ['a block device', special(0o060666), unsafe('odd', /device/)],
   ['a named pipe', special(0o010666), unsafe('odd', /pipe/)],
   ['a socket', special(0o140666), unsafe('odd', /socket/)],
-  ['a kind that nobody knows', special(0o050666), unsafe('odd', /does not fit/)],
+  ['an unknown kind', special(0o050666), unsafe('odd', /does not fit/)],
   ['a device that claims to come from DOS', special(0o020666, { madeBy: 20 }), unsafe('odd', /device/)],
   ['a folder without a slash', special(0o040755), unsafe('odd', /does not fit/)],
   [
@@ -272,10 +272,10 @@ const KINDS: Row[] = [
     'a program that wants to run as root',
     () => {
       const owner = extraField(0x7875, Buffer.from([1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0]))
-      const tells = `
+      const report = `
         const { mode, nlink } = require('node:fs').lstatSync('root.sh')
         return response.end(JSON.stringify([(mode & 0o7000).toString(8), mode & 0o022, nlink]))`
-      const server = Object.entries(nodeServer('', tells)).map(([name, content]) => entryOf(name, content))
+      const server = Object.entries(nodeServer('', report)).map(([name, content]) => entryOf(name, content))
       return writeZip([...server, { name: 'root.sh', content: '#!/bin/sh', mode: 0o107777, extra: owner }])
     },
     harmless({ '/': '["0",0,1]' }),
@@ -284,7 +284,7 @@ const KINDS: Row[] = [
 
 const zeros = (mebibytes: number): Buffer => Buffer.alloc(mebibytes * MIB)
 
-/** Every entry has the one block of data, and the directory has many entries for the header in front of it. */
+/** All entries share one block of data: the directory has many entries for one local header. */
 function sharedData(): Buffer {
   const first: ZipEntry = { name: 'a', content: zeros(1) }
   return writeZip([first, ...Array.from({ length: 20 }, () => ({ ...first, isOnlyInDirectory: true, offset: 0 }))])
@@ -363,7 +363,7 @@ const BOMBS: Row[] = [
     foundOut('package.json'),
   ],
   [
-    'a bomb inside of zips, which nobody opens',
+    'a bomb inside of nested zips, which are not opened',
     () => withIndex(entryOf('onion.zip', onion)),
     harmless({ '/onion.zip': onion }),
   ],
@@ -589,7 +589,7 @@ const AROUND: Row[] = [
   ['a zip with something behind it', () => Buffer.concat([WHOLE, Buffer.from('x')]), notZip(/after its end/)],
   ['a zip behind a zip', () => Buffer.concat([WHOLE, WHOLE]), notZip(/not where/)],
   ['a gap between the directory and its end', ending({ gap: Buffer.alloc(9) }), notZip(/not where/)],
-  ['a comment that is said to be longer', ending({ commentLength: 9 }), notZip(/after its end/)],
+  ['a comment that is declared longer than it is', ending({ commentLength: 9 }), notZip(/after its end/)],
   ['a comment with the end of an empty zip', ending({ comment: EMPTY_ZIP.toString('latin1') }), notZip(/not where/)],
   [
     'a comment with the beginning of an end',
@@ -619,7 +619,7 @@ const AROUND: Row[] = [
     notZip(/before its first entry/),
   ],
   [
-    'an entry that is said to be on another disk',
+    'an entry that is declared to be on another disk',
     () => withIndex({ name: 'a.txt', content: 'a', disk: 9 }),
     harmless({ '/a.txt': 'a' }),
   ],
@@ -652,28 +652,28 @@ const NOTHINGS: Row[] = [
 ]
 
 const SUITES: Record<string, Row[]> = {
-  'names that want to be elsewhere': NAMES,
+  'names that lead out of the archive': NAMES,
   'names that clash': CLASHES,
   links: LINKS,
-  'kinds that are no file': KINDS,
+  'kinds other than files': KINDS,
   bombs: BOMBS,
   'headers that lie': LIES,
   encryption: ENCRYPTED,
   'other methods': METHODS,
   'numbers that are too large': EXTREMES,
   'zips that are cut': CUTS,
-  'what stands around a zip': AROUND,
+  'bytes around a zip': AROUND,
   'zips with nothing in them': NOTHINGS,
 }
 
 const ENDS = {
   refused: 'is refused',
-  'found out': 'is found out when it is unpacked, and never goes live',
+  'found out': 'is detected when it is unpacked, and never goes live',
   harmless: 'is accepted and harmless',
 }
 
 type Live = Extract<Expected, { is: 'harmless' }>['site']
-/** What the site of the open environment answers by what was last accepted. */
+/** The responses of the open environment's site, according to the last accepted archive. */
 let live: Live = { '/': '<h1>' }
 
 async function siteIs(site: Live) {
@@ -752,12 +752,12 @@ suite('after all of them', () => {
       }
       return found
     }
-    // A work folder is removed when its build is over, which nobody waits for.
+    // A work folder is removed after its build has ended; the operation does not wait for that.
     await until(async () => [...(await drafts()), ...(await works())].length === 0).catch(() => undefined)
     assert.deepEqual([await drafts(), await works()], [[], []])
   })
 
-  test('nothing has come to be around the data folder', async () => {
+  test('nothing was created around the data folder', async () => {
     assert.deepEqual([(await readdir(outside)).sort(), await readdir(around)], [['around', 'secret.txt'], ['data']])
     assert.equal(await readFile(join(outside, 'secret.txt'), 'utf8'), SECRET)
     const all = await readdir(dataDir, { recursive: true, withFileTypes: true })
@@ -773,17 +773,17 @@ suite('after all of them', () => {
     )
   })
 
-  test('the service takes none of it for a fault of its own', () => {
+  test('the service logs none of it as a fault of its own', () => {
     assert.doesNotMatch(service.log(), /"level":"(error|fatal)"/)
   })
 
-  test('the service has not grown by more than a little', async (t) => {
+  test('the memory of the service has hardly grown', async (t) => {
     const [now, peak] = [await memory('VmRSS'), await memory('VmHWM')]
     t.diagnostic(`${memoryBefore} MiB before, ${now} MiB after, ${peak} MiB at most`)
     assert.ok(now - memoryBefore < MAX_GROWTH_MEBIBYTES, `it grew from ${memoryBefore} to ${now} MiB`)
   })
 
-  test('a good upload still goes live, where all others were refused too', async () => {
+  test('a good upload still goes live, also in the environment that refused all others', async () => {
     for (const { name, url } of [wary, open]) {
       const asked = await upload(service, as, name, page('as ever'))
       assert.equal(asked.status, 200, asked.text)

@@ -1,7 +1,7 @@
 /**
- * Builds and apps that mean harm, in real sandboxes: each is contained, told with its reason, and leaves nothing behind. All
- * the while an app of another account is visited and must not notice. Where a machine cannot keep programs apart, these are
- * skipped.
+ * Malicious builds and apps, in real sandboxes: each is contained, reported with its reason, and leaves nothing behind.
+ * All the while an app of another account is visited and must not be affected. On a machine without sandboxes these
+ * tests are skipped.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -22,7 +22,7 @@ import {
   appOf,
   assertNothingLeft,
   buildOf,
-  cagesOf,
+  cgroupsOf,
   hostileDeploy,
   processesOf,
   TRY,
@@ -62,7 +62,7 @@ const as = await service.login()
 await service.operator('accounts', 'create', 'neighbours')
 const neighbour = await service.login('owner', 'neighbours')
 const { weaknesses }: resources.Isolation = (await service.call('/v1/isolation', { as })).json
-// Root on Linux has all of it, or something is wrong.
+// As root on Linux these tests must be able to run.
 const skip = process.getuid?.() !== 0 && weaknesses.join('; ')
 
 const home = await createEnvironment(service, neighbour, { account: 'neighbours' })
@@ -74,7 +74,7 @@ await wait(2000)
 const attack = (files: Files, known?: resources.Environment) => hostileDeploy(service, as, files, known)
 const linesOf = (log: string): string[] => log.split('\n').filter(Boolean)
 
-/** Runs a build that is to fail with a reason, and to leave nothing. */
+/** Runs a build that must fail with a reason, and leave nothing behind. */
 async function assertBuildFails(files: Files, reason: RegExp) {
   const { build, log, environment } = await attack(files)
   assert.match(build.failure?.reason ?? 'none', reason, log.slice(-2000))
@@ -159,7 +159,7 @@ test('a build that makes files without end and without content is ended', { skip
   await assertBuildFails(buildOf(fill), /^DISK_LIMIT$/)
 })
 
-test('a build that opens files without end meets its own limit alone', { skip }, async () => {
+test('a build that opens files without end reaches only its own limit', { skip }, async () => {
   watch.enter('open files of a build')
   const hog = `${TRY}
     let count = 0
@@ -172,7 +172,7 @@ test('a build that opens files without end meets its own limit alone', { skip },
   await assertNothingLeft(service, environment)
 })
 
-test('a build that leaves folders in folders, deeper than a path may be, is told so and is removed', {
+test('a build that leaves nested folders, deeper than a path may be, fails with that reason and is removed', {
   skip,
 }, async () => {
   watch.enter('deep folders of a build')
@@ -200,7 +200,7 @@ test('a build that fails and leaves folders deeper than a path may be is removed
   await assertBuildFails(buildOf(dig), /^BUILD_SCRIPT_FAILED$/)
 })
 
-test('a build that leaves names that are no text, folders that nobody may read, and pipes is removed', {
+test('a build that leaves names that are no text, unreadable folders, and pipes is removed', {
   skip,
 }, async () => {
   watch.enter('strange files of a build')
@@ -237,7 +237,7 @@ test('an output that is itself a link to another place of the machine is none', 
   await assertBuildFails(buildOf(link), /^NO_OUTPUT$/)
 })
 
-test('what a build leaves running in the background ends with it', { skip }, async () => {
+test('background processes of a build end with it', { skip }, async () => {
   watch.enter('daemon of a build')
   const daemon = `trap '' TERM HUP INT; setsid setsid sh -c 'trap "" TERM HUP INT; while :; do sleep 1; done' &`
   const { build, environment, log } = await attack(
@@ -250,9 +250,9 @@ test('what a build leaves running in the background ends with it', { skip }, asy
   await assertNothingLeft(service, environment)
 })
 
-test('a build that does not listen to signals is ended at its deadline', { skip }, async (t) => {
+test('a build that ignores signals is ended at its deadline', { skip }, async (t) => {
   watch.enter('deadline of a build')
-  // A service of its own: no other build here has to be quick.
+  // A service of its own, since its short deadline would end other builds of this file.
   const strict = await startService(t, { settings: { HEADLAND_BUILD_TIMEOUT: '3' } })
   const stay = `for (const name of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(name, () => {}); setInterval(() => {}, 1000)`
   const { build, log, environment } = await hostileDeploy(strict, await strict.login(), buildOf(stay))
@@ -260,7 +260,7 @@ test('a build that does not listen to signals is ended at its deadline', { skip 
   await assertNothingLeft(strict, environment)
 })
 
-test('a build that ends every process it can reaches its own alone, not even the app of its environment', {
+test('a build that kills every process it can kills only its own, not even the app of its environment', {
   skip,
 }, async () => {
   watch.enter('signals of a build')
@@ -289,7 +289,7 @@ test('a build traces no process and sees none but its own', { skip: skip || !('p
   for (const name of processes as string[]) assert.match(name, /^(bwrap|npm.*|sh|node|MainThread)$/)
 })
 
-test('a build finds no secret of the machine, of the service or of its neighbour', { skip }, async () => {
+test('a build finds no secret of the machine, of the service or of another tenant', { skip }, async () => {
   watch.enter('secrets')
   const key = await readFile(join(service.dataDir, 'master.key'), 'utf8')
   const inside = readdirSync(service.dataDir).map((name) => join(service.dataDir, name))
@@ -392,7 +392,7 @@ const CALL = `
 
 type Place = { host?: string; port?: number; path?: string }
 
-/** Everything of this machine that somebody could want to reach. */
+/** Every address of this machine that an attacker could want to reach. */
 async function placesHere(): Promise<Record<string, Place>> {
   const [api, edge] = [Number(new URL(service.api).port), Number(new URL(service.edge).port)]
   const own = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
@@ -515,15 +515,15 @@ function bytesIn(folder: string): number {
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
 }
 
-/** Asks a live app for what ends it, and waits until it is there again. */
+/** Sends a live app the request that ends it, and waits until it answers again. */
 async function assertAppIsEndedAndBack(files: Files, limit: 'memory' | 'processes' | 'disk') {
   const { environment, build, log } = await attack(files)
   assert.equal(build.failure, undefined, log)
   siteAnswer(service, environment.url, '/attack').catch(() => undefined)
-  const said = await runtimeLogUntil(environment, /The app was ended/)
-  assert.match(said, new RegExp(`it reached its limit of ${limit}\\.`))
+  const runtimeLog = await runtimeLogUntil(environment, /The app was ended/)
+  assert.match(runtimeLog, new RegExp(`it reached its limit of ${limit}\\.`))
   await untilAnswers(environment.url, 'fine')
-  assert.equal(cagesOf(service).filter((cgroup) => cgroup.endsWith('_build')).length, 0)
+  assert.equal(cgroupsOf(service).filter((cgroup) => cgroup.endsWith('_build')).length, 0)
   return environment
 }
 
@@ -539,20 +539,20 @@ async function untilAnswers(url: string, text: string) {
   await until(async () => (await answer())?.text === text, 'it answers again')
 }
 
-test('an app that takes memory without end is ended, told so, and started again', { skip }, async () => {
+test('an app that takes memory without end is ended with a line in its log, and started again', { skip }, async () => {
   watch.enter('memory of an app')
   const hog = `if (path === '/attack') { const held = []; for (;;) held.push(Buffer.alloc(1024 ** 2, 1)) }`
   await assertAppIsEndedAndBack(appOf(hog), 'memory')
 })
 
-test('an app that is a fork bomb is ended, told so, and started again', { skip }, async () => {
+test('an app that is a fork bomb is ended with a line in its log, and started again', { skip }, async () => {
   watch.enter('fork bomb in an app')
   const bomb = 'bomb() { bomb | bomb & }; bomb; sleep 60'
   const files = appOf(`if (path === '/attack') spawn('bash', ['-c', ${JSON.stringify(bomb)}])`)
   await assertAppIsEndedAndBack(files, 'processes')
 })
 
-test('an app that fills its disk is ended, told so, and started again', { skip }, async () => {
+test('an app that fills its disk is ended with a line in its log, and started again', { skip }, async () => {
   watch.enter('disk of an app')
   const server = appOf(`
     if (path === '/attack') {
@@ -580,7 +580,7 @@ test('an app that fills its disk is ended, told so, and started again', { skip }
   )
 })
 
-/** Speaks HTTP as it likes. */
+/** Answers with invalid HTTP. */
 const RAW: Files = {
   'package.json': JSON.stringify({ name: 'hostile', scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -611,7 +611,7 @@ const RAW: Files = {
   `,
 }
 
-/** Reads for a while and goes away. */
+/** Reads for a while and disconnects. */
 function taste(url: string, path: string, ms: number): Promise<{ status: number | undefined; bytes: number }> {
   const { hostname, port } = new URL(service.edge)
   return new Promise((resolve) => {
@@ -636,7 +636,7 @@ function taste(url: string, path: string, ms: number): Promise<{ status: number 
   })
 }
 
-test('what an app answers that is not HTTP ends at the edge, with an error of its own', { skip }, async () => {
+test("an app's response that is not valid HTTP becomes an error of the edge", { skip }, async () => {
   watch.enter('answers of an app')
   const { environment, build, log } = await attack(RAW)
   assert.equal(build.failure, undefined, log)
@@ -650,7 +650,7 @@ test('what an app answers that is not HTTP ends at the edge, with an error of it
   assert.ok(memoryOf(service.edgePid(), 'VmRSS') < memoryBefore + 150 * MEBIBYTE)
 })
 
-test('a visitor can leave an answer that never ends, and nothing of it stays', { skip }, async () => {
+test('a visitor can abort a response that never ends, and nothing of it stays in memory', { skip }, async () => {
   watch.enter('endless answers of an app')
   const { environment } = await attack(RAW)
   const memoryBefore = memoryOf(service.edgePid(), 'VmRSS')
@@ -703,7 +703,7 @@ test('an app that floods its log keeps it bounded', { skip }, async (t) => {
   assert.ok((await service.call(`/v1/${environment.name}/logs`, { as })).text.length < 12 * MEBIBYTE)
 })
 
-test('nothing is left of an environment that is deleted, not even what its app had started beside itself', {
+test('nothing is left of a deleted environment, not even background processes of its app', {
   skip,
 }, async () => {
   watch.enter('removal')
@@ -718,7 +718,7 @@ test('nothing is left of an environment that is deleted, not even what its app h
   assert.ok(!readdirSync(join(service.dataDir, 'environments')).includes(environment.name.split('/').at(-1) ?? ''))
 })
 
-test('the neighbour has not noticed: every request was answered', { skip }, async (t) => {
+test('the other tenant was not affected: every request was answered', { skip }, async (t) => {
   const { count, failures } = await watch.stop()
   t.diagnostic(`${count} requests; medians in ms: ${JSON.stringify(watch.medians())}`)
   assert.deepEqual(failures, [])

@@ -1,4 +1,7 @@
-/** Apps that call the service from inside: to purge their pages and to keep values. A real service, real apps, their sandbox. */
+/**
+ * Apps that call the service from inside: to purge their pages and to store values. A real service, real apps, their
+ * sandbox.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
@@ -10,7 +13,10 @@ import { createEnvironment, siteAnswer } from '../../support/service/environment
 import { startService, type TestService } from '../../support/service/service.ts'
 import { until } from '../../support/until.ts'
 
-/** It makes the calls that its visitors put into the path, and tells what it got. It says more at its start than it should. */
+/**
+ * Makes the calls that its visitors put into the path, and answers with the results. It logs more at its start than it
+ * should.
+ */
 const CALLER: Files = {
   'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -52,9 +58,9 @@ type Variables = Record<
 type Wish = { url: string; method?: string; token?: string; body?: string; length?: number }
 type Got = { status: number | string; text: string; bytes: number }
 
-/** What the app of an environment is told, and what it gets when it calls. */
+/** The variables that the app of an environment gets, and the results of its calls. */
 async function appAt(at: TestService, url: string) {
-  // After a restart the app is on its way.
+  // After a restart the app may still be starting.
   const variables = await until(async (): Promise<Variables | undefined> => {
     const { text } = await siteAnswer(at, url, '/variables')
     return text.startsWith('{') ? JSON.parse(text) : undefined
@@ -127,27 +133,27 @@ test('the listener for apps has nothing of the public API, and the public API no
   if (hasNetworks) assert.equal((await ours.call({ url: `${service.api}/healthz` })).status, 'ECONNREFUSED')
 })
 
-test('a value that is too long is refused, and others go when all are too many', async () => {
+test('a value that is too long is refused, and others are evicted when the store is full', async () => {
   const refused = await ours.put('long', { length: 2 * 1024 * 1024 })
   assert.equal(refused.status, 413, JSON.stringify(refused))
   assert.equal((await ours.put('first', { length: 2_000_000 })).status, 204)
   let status: number | string = 204
   for (let number = 0; number < 33 && status === 204; number++) {
-    status = await patiently(async () => (await ours.put(`key-${number}`, { length: 2_000_000 })).status)
+    status = await withRetries(async () => (await ours.put(`key-${number}`, { length: 2_000_000 })).status)
   }
   assert.equal(status, 204)
-  assert.equal(await patiently(async () => (await ours.get('first')).status), 404)
-  assert.equal(await patiently(async () => (await ours.get('key-32')).bytes), 2_000_002)
+  assert.equal(await withRetries(async () => (await ours.get('first')).status), 404)
+  assert.equal(await withRetries(async () => (await ours.get('key-32')).bytes), 2_000_002)
 })
 
-/** Another go where there were too many for a moment. */
-const patiently = (call: () => Promise<number | string>) =>
+/** Tries again after a refusal for too many calls. */
+const withRetries = (call: () => Promise<number | string>) =>
   until(async () => {
     const got = await call()
     return got !== 429 && got
   })
 
-test('values count to what the account may hold, and a store that is full of its own goes on', async (t) => {
+test('values count towards the quota of the account, and a store that is full of its own values keeps working', async (t) => {
   const max = 3_000_000
   const small = await startService(t, { settings: { HEADLAND_ACCOUNT_BYTES: String(max) } })
   const owner = await small.login()
@@ -156,7 +162,7 @@ test('values count to what the account may hold, and a store that is full of its
   const [writer, late] = [await appAt(small, places[0].url), await appAt(small, places[1].url)]
   for (let number = 0; number < 10; number++)
     assert.equal((await writer.put(`key-${number}`, { length: 500_000 })).status, 204)
-  assert.equal((await writer.get('key-0')).status, 404, 'it went for a newer one')
+  assert.equal((await writer.get('key-0')).status, 404, 'it was evicted for a newer one')
   assert.equal((await writer.get('key-9')).bytes, 500_002)
   const refused = await late.put('first', { length: 600_000 })
   assert.deepEqual([refused.status, /QUOTA_EXCEEDED/.test(refused.text)], [413, true], JSON.stringify(refused))
@@ -178,28 +184,28 @@ test('tokens are in no log', async () => {
   assert.match(runtime, new RegExp(`started for ${ours.id}`))
 })
 
-test('a build does not reach the service, and is not told how', { skip: !hasNetworks }, async () => {
+test('a build does not reach the service, and gets no address or token of it', { skip: !hasNetworks }, async () => {
   const { hostname: host, port } = new URL(ours.variables.HEADLESS_KV_STORE_URL)
   const { name } = await createEnvironment(service, as)
   const files: Files = {
     'package.json': JSON.stringify({ scripts: { build: 'node build.js' } }),
     'build.js': `
-      const told = Object.keys(process.env).filter((name) => /HEADLESS_(APPS_API|KV_STORE)/.test(name))
+      const names = Object.keys(process.env).filter((name) => /HEADLESS_(APPS_API|KV_STORE)/.test(name))
       require('node:net').connect(${port}, '${host}')
         .on('connect', () => { console.log('reached'); process.exit() })
-        .on('error', ({ code }) => { console.log('found', code, 'told', told.length); write() })
+        .on('error', ({ code }) => { console.log('found', code, 'variables', names.length); write() })
       const write = () => { require('node:fs').mkdirSync('dist'); require('node:fs').writeFileSync('dist/index.html', 'x') }`,
   }
   const done = await deploy(service, as, name, files)
   assert.equal(reasonOf(done), undefined, JSON.stringify(done.error))
   const { text } = await service.call(`/v1/${done.metadata.build}/log`, { as })
-  assert.match(text, /found ECONNREFUSED told 0/)
+  assert.match(text, /found ECONNREFUSED variables 0/)
 })
 
 const clear = (name: string, body?: unknown) =>
   service.call(`/v1/${name}:clearCache`, { method: 'POST', as, ...(body === undefined ? {} : { body }) })
 
-test('clearing the cache is answered with an operation that is done', async () => {
+test('the response to clearCache is an operation that is done', async () => {
   for (const body of [undefined, {}, { paths: ['/a', '/b?c'] }, { tags: ['t'] }, { paths: ['/a'], tags: ['t'] }]) {
     const { status, json } = await clear(one.name, body)
     assert.equal(status, 200)
@@ -226,7 +232,7 @@ test('clearing the cache does not wait for a build', async () => {
   await service.call(`/v1/${asked.json.name}:cancel`, { method: 'POST', as })
 })
 
-test('what cannot be purged is refused, with the field', async () => {
+test('an invalid purge is refused, with the field', async () => {
   const many = Array.from({ length: 501 }, (_, number) => `/${number}`)
   const bad = [{ paths: ['a'] }, { paths: [''] }, { paths: '/' }, { tags: [1] }, { tags: [''] }, { all: true }]
   for (const body of [
@@ -242,7 +248,7 @@ test('what cannot be purged is refused, with the field', async () => {
   assert.equal((await clear(one.name, { paths: many, tags: many.slice(2) })).status, 200)
 })
 
-test('while the edge stands still nothing is called purged, and one that dies is asked again', async () => {
+test('while the edge is stopped no purge is acknowledged, and after a crash the purge is sent again', async () => {
   const before = (await service.call(`/v1/${one.name}/operations`, { as })).json.operations.length
   process.kill(service.edgePid(), 'SIGSTOP')
   const late = await clear(one.name)
@@ -253,7 +259,7 @@ test('while the edge stands still nothing is called purged, and one that dies is
   assert.equal((await waiting).status, 200)
 })
 
-test('after a restart of the service, values and tokens are what they were', async (t) => {
+test('a restart of the service keeps values and tokens', async (t) => {
   const dataDir = await temporaryFolder(t)
   const first = await startService(t, { dataDir })
   const login = await first.login()
@@ -271,7 +277,7 @@ test('after a restart of the service, values and tokens are what they were', asy
   assert.equal((await after.purge(['a'])).status, 200)
 })
 
-test('with an environment its values go, and its tokens are good for nothing', async () => {
+test('with an environment its values are deleted, and its tokens become invalid', async () => {
   const { name, url } = await createEnvironment(service, as)
   await deploy(service, as, name, CALLER)
   const { variables, put, id } = await appAt(service, url)
@@ -291,7 +297,7 @@ test('without a sandbox and a network of its own, an app finds the service on lo
   })
   const scope = { after: (end: () => unknown) => void ends.push(end) }
   const plain = await startService(scope, { dataDir, settings: { HEADLAND_BUBBLEWRAP: '/nowhere/bwrap' } })
-  // In peace and first: without a sandbox, a service that is killed leaves its apps running.
+  // Stopped gracefully and first: without a sandbox, a killed service leaves its apps running.
   ends.unshift(() => plain.stop())
   const login = await plain.login()
   const { name, url } = await createEnvironment(plain, login)

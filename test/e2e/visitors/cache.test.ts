@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts'
 const service = await startService({ after }, { settings: { HEADLAND_IDLE_TIMEOUT: '2' } })
 const as = await service.login()
 
-/** Counts its answers, and lets them be kept for an hour. */
+/** Numbers its responses, and lets caches store them for an hour. */
 const counter = (version: string) =>
   nodeServer(
     '',
@@ -35,7 +35,7 @@ async function counting(version = 'v1') {
   return { name, deployment: metadata.deployment, see, clear }
 }
 
-test('what an app allows is kept, and its tags are not shown', async () => {
+test('responses that an app allows to be stored are stored, and their tags are not shown', async () => {
   const { see } = await counting()
   const first = await see()
   assert.match(String(first.status), /^headland; fwd=uri-miss; stored$/)
@@ -45,7 +45,7 @@ test('what an app allows is kept, and its tags are not shown', async () => {
   assert.deepEqual([first.tag, again.tag], [undefined, undefined])
 })
 
-test('a purge is done when it is answered: of everything, of a path, of a tag, and of nobody else', async () => {
+test('a purge is done before its response: of everything, of a path, of a tag, and of no other environment', async () => {
   const [site, other] = [await counting(), await counting()]
   const before = [await site.see('/'), await site.see('/posts/1'), await other.see('/')].map(({ text }) => text)
   const now = async () =>
@@ -69,7 +69,7 @@ test('a purge is done when it is answered: of everything, of a path, of a tag, a
   assert.equal(last[2], before[2])
 })
 
-test('a new deployment is seen with its switch, and a rolled back one does not bring its old pages back', async () => {
+test('a new deployment is served from its switch on, and a rollback does not serve its old pages from the cache', async () => {
   const { name, deployment, see } = await counting('old')
   assert.match((await see()).text, /^old /)
   await deploy(service, as, name, counter('new'))
@@ -81,7 +81,7 @@ test('a new deployment is seen with its switch, and a rolled back one does not b
   assert.match(String(back.status), /fwd=uri-miss/)
 })
 
-test('of a static site every file that changed is new with the switch, and the others are the same', async () => {
+test('after the switch of a static site every changed file is new, and the others stay', async () => {
   const { name, url } = await createEnvironment(service, as)
   const see = async (path: string) => (await siteAnswer(service, url, path)).text
   await deploy(service, as, name, { ...page('one'), 'same.txt': 'same' })
@@ -92,7 +92,7 @@ test('of a static site every file that changed is new with the switch, and the o
   assert.equal(await see('/same.txt'), 'same')
 })
 
-test('what is stored is served while the app sleeps, and wakes nobody', async () => {
+test('stored responses are served while the app sleeps, and do not wake it', async () => {
   const { deployment, see } = await counting()
   const first = await see()
   const state = async () => (await service.call(`/v1/${deployment}`, { as })).json.instance.state
@@ -103,7 +103,7 @@ test('what is stored is served while the app sleeps, and wakes nobody', async ()
   assert.equal((await see('/other')).text, first.text, 'it was started again for this, and counts from the beginning')
 })
 
-test('an edge that is killed comes back with what was stored, and without what was purged', async () => {
+test('an edge that is killed starts again with stored responses, and without purged ones', async () => {
   const { see, clear } = await counting()
   const [root, posts] = [await see('/'), await see('/posts/1')]
   await clear({ tags: ['posts'] })
@@ -115,5 +115,5 @@ test('an edge that is killed comes back with what was stored, and without what w
   assert.notEqual((await see('/posts/1')).text, posts.text)
 })
 
-/** The first answer of an edge that is being started again. */
+/** The first response of an edge that is being started again. */
 const answered = <T>(ask: () => Promise<T>) => until(() => ask().catch(() => undefined), 'the edge answers')

@@ -52,10 +52,10 @@ test('a domain redirects to its sibling with path and query, and every name is s
   assert.equal(stale.reason, 'ETAG_MISMATCH')
 
   await deploy(service, owner, site.name, page('another site'))
-  assert.equal((await siteAnswer(service, `http://${APEX}`)).status, 308, 'a deployment leaves it as it is')
+  assert.equal((await siteAnswer(service, `http://${APEX}`)).status, 308, 'a deployment does not change it')
 })
 
-test('DNS and certificates of the domains are told, with what to enter', { skip: !proxy }, async () => {
+test('DNS and certificates of the domains are reported, with the records to enter', { skip: !proxy }, async () => {
   await replace({ domains: [APEX, WWW, LOST, 'absent.example.com'] })
   const { json, status, text } = await service.call(`/v1/${site.name}/domains:check?fresh=true`, { as: viewer })
   assert.equal(status, 200, text)
@@ -78,7 +78,7 @@ test('DNS and certificates of the domains are told, with what to enter', { skip:
   ])
 })
 
-test('a stranger is told nothing of the domains of others', async () => {
+test('a stranger learns nothing about the domains of others', async () => {
   await service.operator('accounts', 'create', 'other')
   const stranger = await service.login('owner', 'other')
   const { reason } = await service.call(`/v1/${site.name}/domains:check`, { as: stranger })

@@ -1,4 +1,4 @@
-/** Custom host names, from the call that sets them to the visitor who is answered, on one service for all. */
+/** Custom host names, from the call that sets them to the response to a visitor, on one service for all tests. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -44,7 +44,7 @@ async function bytesAt(host: string): Promise<string> {
   return text.replace(/^date: .*\r\n/im, '')
 }
 
-/** As a proxy asks: without credentials. */
+/** A request as a proxy sends it: without credentials. */
 const allowed = (domain: string, headers = {}) =>
   service.call(`/v1/domains:allowed?domain=${encodeURIComponent(domain)}`, { headers })
 
@@ -66,13 +66,13 @@ test('the site answers on a new domain with the next request, and the environmen
   assert.deepEqual(all.json.environments[0].domains, domains)
 })
 
-test('a deployment leaves the domains as they are, and goes live on them', async () => {
+test('a deployment does not change the domains, and goes live on them', async () => {
   const done = await deploy(service, owner, ours.name, page('ours again'))
   assert.deepEqual(done.response?.domains, ['www.example.com', 'xn--mnchen-3ya.example'])
   assert.match((await at('www.example.com')).text, /ours again/)
 })
 
-test('another account cannot take the name, and is not told whose it is', async () => {
+test('another account cannot take the name, and does not learn whose it is', async () => {
   assert.equal((await replace(stranger, theirs, ['theirs.example.com'])).status, 200)
   const answer = await replace(stranger, theirs, ['new.example.com', 'WWW.example.com'])
   assert.equal(answer.status, 409)
@@ -80,7 +80,7 @@ test('another account cannot take the name, and is not told whose it is', async 
   assert.deepEqual(answer.json.error.details[0].metadata, { domains: 'www.example.com' })
   assert.doesNotMatch(answer.text, new RegExp(`default|${ours.name.split('/').at(-1)}`))
   assert.match((await at('www.example.com')).text, /ours/)
-  assert.match((await at('theirs.example.com')).text, /theirs/, 'what they had they have still')
+  assert.match((await at('theirs.example.com')).text, /theirs/, 'their domains are unchanged')
   assert.equal((await at('new.example.com')).status, 404)
 })
 
@@ -126,7 +126,7 @@ test('names that cannot be served are refused by field, and nothing changes', as
   assert.match((await at('www.example.com')).text, /ours/)
 })
 
-test('every replacement is in force when its answer is there, also for those who ask at once', async () => {
+test('every replacement is in effect before its response, also for concurrent calls', async () => {
   for (let round = 0; round < 10; round++) {
     const name = `round-${round}.example.com`
     const [mine] = await Promise.all([
@@ -139,23 +139,23 @@ test('every replacement is in force when its answer is there, also for those who
   }
 })
 
-test('a domain that was taken away and one that nobody ever had look the same, byte for byte', async () => {
+test('a removed domain and one that never existed get the same response, byte for byte', async () => {
   await replace(owner, ours, ['gone.example.com'])
   assert.match(await bytesAt('gone.example.com'), /^HTTP\/1\.1 200 .*ours/s)
   await replace(owner, ours, [])
-  const unknown = await bytesAt('nobody-has-this.example.net')
+  const unknown = await bytesAt('does-not-exist.example.net')
   assert.match(unknown, /^HTTP\/1\.1 404 .*There is no site at this address/s)
   assert.equal(await bytesAt('gone.example.com'), unknown)
-  assert.equal(await bytesAt(`nobody-has-this.${new URL(ours.url).hostname.split('.').at(-1)}`), unknown)
+  assert.equal(await bytesAt(`does-not-exist.${new URL(ours.url).hostname.split('.').at(-1)}`), unknown)
 })
 
-test('domains that change while the edge is being started again are served when the answer is there', async () => {
+test('domains that change while the edge is being restarted are served before the response', async () => {
   process.kill(service.edgePid(), 'SIGKILL')
   assert.equal((await replace(owner, ours, ['back.example.com'])).status, 200)
   assert.match((await at('back.example.com')).text, /ours/)
 })
 
-test('a proxy on this machine is told which names have a site, without credentials', async () => {
+test('a proxy on this machine learns which names have a site, without credentials', async () => {
   const replaced = await replace(owner, ours, ['www.example.com'])
   assert.equal(replaced.status, 200, replaced.text)
   for (const name of ['www.example.com', 'WWW.example.com.', new URL(ours.url).hostname]) {
@@ -165,12 +165,12 @@ test('a proxy on this machine is told which names have a site, without credentia
   const unknown = await allowed('example.com')
   assert.equal(unknown.status, 404)
   assert.equal(unknown.reason, 'DOMAIN_NOT_FOUND')
-  for (const name of ['localhost', 'nobody.localhost', '127.0.0.1', '*', 'a b', '']) {
+  for (const name of ['localhost', 'unknown.localhost', '127.0.0.1', '*', 'a b', '']) {
     assert.equal((await allowed(name)).text, unknown.text, name)
   }
 })
 
-test('a caller behind a proxy is told the same of every name: nothing', async () => {
+test('a caller behind a proxy gets the same response for every name', async () => {
   const unknown = await allowed('example.com')
   for (const header of ['x-forwarded-for', 'forwarded', 'via']) {
     const answer = await allowed('www.example.com', { [header]: '127.0.0.1' })
@@ -182,7 +182,7 @@ const address = Object.values(networkInterfaces())
   .flatMap((of = []) => of)
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
-test('a caller on another machine is told the same of every name: nothing', { skip: !address }, async () => {
+test('a caller on another machine gets the same response for every name', { skip: !address }, async () => {
   const unknown = await allowed('example.com')
   // By the machine's own address, both ends of the connection are that address.
   const asked = request({

@@ -1,6 +1,6 @@
 /**
- * The proxies of docs/guides/domains.md, run as they are written there in front of the real service. Only ports and
- * certificates are others.
+ * The proxies of docs/guides/domains.md, configured as written there, in front of the real service. Only ports and
+ * certificates differ.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -22,7 +22,7 @@ import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const CUSTOM = 'www.customer.example'
 const PORTAL = 'headland.example.com'
-/** Another address of this machine than the proxy's own: who visits can be told from who passes it on. */
+/** An address of this machine other than the proxy's own, to distinguish the visitor from the proxy. */
 const VISITOR = '127.0.0.9'
 
 const guide = await readFile(new URL('../../../docs/guides/domains.md', import.meta.url), 'utf8')
@@ -48,7 +48,7 @@ const file = { after }
 
 type Front = { port: number; plainPort: number; service: TestService }
 
-/** Settings of the guide, with the port that the proxy has here. */
+/** The configuration of the guide, with the port of this proxy. */
 async function startBehind(port: number): Promise<TestService> {
   const [settings = '{}'] = blocks('json')
   const { publicUrl, edgeUrl, domain, trustedProxies } = JSON.parse(settings)
@@ -100,7 +100,8 @@ async function startCaddy(): Promise<Front> {
   const service = await startBehind(port)
   const [written = ''] = blocks('caddyfile')
   assert.ok(written.startsWith('{\n'))
-  // Certificates of an authority of its own, made as they are asked for: what is asked, and when, stays the same.
+  // Certificates of Caddy's own authority, made on demand: the questions to the service, and their timing, stay the
+  // same.
   const options = ['admin off', 'local_certs', 'skip_install_trust', `https_port ${port}`, `http_port ${plainPort}`]
   const config = join(folder, 'Caddyfile')
   const here = toHere(written, service).replace('{\n', `{\n\tdefault_bind 127.0.0.1\n\t${options.join('\n\t')}\n`)
@@ -110,12 +111,12 @@ async function startCaddy(): Promise<Front> {
   return { port, plainPort, service }
 }
 
-/** Until it takes connections; a proxy that ends before says why. */
+/** Resolves when it accepts connections; fails with the output of a proxy that ends before. */
 async function started(child: ChildProcess, port: number) {
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (text) => {
-      said += text
+      output += text
     })
   after(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -123,7 +124,7 @@ async function started(child: ChildProcess, port: number) {
     await once(child, 'exit')
   })
   await until(async () => {
-    if (child.exitCode !== null) throw new Error(`the proxy did not start:\n${said}`)
+    if (child.exitCode !== null) throw new Error(`the proxy did not start:\n${output}`)
     const answer = await call({ port } as Front, PORTAL, '/healthz').catch(() => undefined)
     return answer?.status === 200
   }, 'the proxy answers')
@@ -143,7 +144,7 @@ type Asked = { method?: string; headers?: Record<string, string>; body?: Uint8Ar
 
 const optionsOf = ({ port }: Front, host: string, path: string): RequestOptions => ({
   ...{ host: '127.0.0.1', port, path, servername: host, agent: false },
-  // The certificates are made for the test; that there is one for this name is what is looked at.
+  // The certificates are made for the test; the test checks that there is one for this name.
   rejectUnauthorized: false,
   timeout: TIMEOUT_MS,
 })
@@ -164,7 +165,7 @@ function call(front: Front, host: string, path: string, asked: Asked = {}): Prom
   })
 }
 
-/** An app that tells what it was told of its visitor, streams, and takes WebSockets. */
+/** An app that answers with the headers about its visitor, streams, and accepts WebSockets. */
 const ECHO = {
   'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -208,14 +209,14 @@ for (const { name, start, missing } of [
     })
 
     await t.test(
-      'the portal and the API answer under the name of publicUrl, and log-ins of the portal hold',
+      'the portal and the API answer under the name of publicUrl, and log-ins of the portal work',
       async () => {
         const page = await call(front, PORTAL, '/', { headers: { accept: 'text/html' } })
         assert.match(page.text, /<!doctype html>/i)
         const refused = await call(front, PORTAL, '/v1/session', {
           method: 'POST',
           headers: { 'content-type': 'application/json', origin: `https://${PORTAL}:${front.port}` },
-          body: Buffer.from(JSON.stringify({ email: 'nobody@example.com', password: 'not the password' })),
+          body: Buffer.from(JSON.stringify({ email: 'unknown@example.com', password: 'not the password' })),
         })
         assert.equal(refused.status, 401, 'refused for the password, not for where it came from')
       },
@@ -230,7 +231,7 @@ for (const { name, start, missing } of [
       assert.equal(seen['x-forwarded-host'].split(':')[0], site)
     })
 
-    await t.test('what a visitor says of himself in the same headers is not believed', async () => {
+    await t.test('forwarding headers that a visitor sends are not trusted', async () => {
       const headers = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'http' }
       const seen = JSON.parse((await call(front, site, '/', { headers })).text)
       assert.equal(seen['x-forwarded-for'], `${VISITOR}, 127.0.0.1`)
@@ -256,13 +257,13 @@ for (const { name, start, missing } of [
       assert.equal(json.triggers[0].address, VISITOR)
     })
 
-    await t.test('what is only for this machine is not for those who come through it', async () => {
+    await t.test('endpoints for this machine alone are not reachable through the proxy', async () => {
       assert.equal((await call(front, PORTAL, '/metrics')).status, 401)
       assert.equal((await call(front, PORTAL, `/v1/domains:allowed?domain=${CUSTOM}`)).status, 404)
       assert.equal((await service.call(`/v1/domains:allowed?domain=${CUSTOM}`)).status, 200)
     })
 
-    await t.test('streams are passed on as they are written: events of the API, and those of an app', async () => {
+    await t.test('streams are forwarded as they are written: events of the API, and those of an app', async () => {
       const events = optionsOf(front, PORTAL, '/v1/accounts/default/events')
       const headers = { host: PORTAL, authorization, accept: 'text/event-stream' }
       assert.match(await firstOf({ ...events, headers }), /event: hello/)
@@ -294,7 +295,7 @@ for (const { name, start, missing } of [
       assert.equal(headers[':status'], 200)
     })
 
-    await t.test('plain HTTP is sent to HTTPS in a way that keeps a POST a POST', async () => {
+    await t.test('plain HTTP is redirected to HTTPS in a way that keeps a POST a POST', async () => {
       const answer = await fetch(`http://127.0.0.1:${front.plainPort}/wh/x`, { method: 'POST', redirect: 'manual' })
       assert.equal(answer.status, 308)
     })
@@ -306,7 +307,7 @@ test('Caddy gets no certificate for a name that no site has', { skip: without('c
   await assert.rejects(call(front, 'stranger.example', '/'), /alert|ECONNRESET|socket hang up/i)
 })
 
-/** Megabytes that do not get smaller in a zip. */
+/** Megabytes that do not compress. */
 function ballast(megabytes: number): Buffer {
   const bytes = Buffer.alloc(megabytes * 1024 * 1024)
   let state = 1
@@ -317,7 +318,7 @@ function ballast(megabytes: number): Buffer {
   return bytes
 }
 
-/** What comes first of an answer that does not end. */
+/** The first bytes of a response that does not end. */
 function firstOf(options: RequestOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request(options, (response) => {

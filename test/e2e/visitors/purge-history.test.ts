@@ -1,4 +1,4 @@
-/** Purges over the API, thousands of one environment: what they leave in the database is bounded. */
+/** Thousands of purges of one environment over the API: their records in the database are bounded. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -46,7 +46,7 @@ async function recordPurges(sql: Sql, environmentId: string, count: number) {
   })
 }
 
-test('done operations of clearCache go with their entries of the ledger, and the rest of the history stays', async () => {
+test('finished operations of clearCache are deleted with their ledger entries, and the rest of the history stays', async () => {
   const service = await startService({ after })
   const as = await service.login()
   const { name } = await createEnvironment(service, as)

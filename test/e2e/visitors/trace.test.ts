@@ -1,4 +1,4 @@
-/** "Why do I see this version?": the answer is true, and tells nobody what they should not know. */
+/** "Why do I see this version?": the answer is true, and reveals nothing that the caller must not know. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { request } from 'node:http'
@@ -29,9 +29,9 @@ async function trace(name: string, url: string): Promise<resources.Trace> {
   return answer.json
 }
 
-const told = ({ timeline }: resources.Trace): string[] => timeline.map(({ what }) => what)
+const stepsOf = ({ timeline }: resources.Trace): string[] => timeline.map(({ what }) => what)
 
-/** Says how long it may be kept, tells two languages apart by a cookie, and changes when it is told to. */
+/** Sets how long its pages may be stored, chooses one of two languages by a cookie, and changes its text on request. */
 const shop = nodeServer(
   '',
   `
@@ -52,7 +52,7 @@ const shop = nodeServer(
   response.write('version ' + globalThis.version)`,
 )
 
-test('where nothing is deployed, that is told', async () => {
+test('without a deployment the trace says so', async () => {
   const { name } = await createEnvironment(service, as)
   const { verdict, origin, stored, timeline, deployment } = await trace(name, '/')
   assert.equal(verdict, 'Nothing is deployed to this environment yet.')
@@ -63,7 +63,7 @@ test('where nothing is deployed, that is told', async () => {
   )
 })
 
-test('of files the one that answers is told, with how it came to be live', async () => {
+test('for static files the trace names the file that is served, and how it went live', async () => {
   const { name, url } = await createEnvironment(service, as)
   const files = page('a static page')
   const done = await deploy(service, as, name, files)
@@ -74,13 +74,13 @@ test('of files the one that answers is told, with how it came to be live', async
     assert.deepEqual([found.deployment, found.build], [done.metadata.deployment, done.metadata.build])
     const digest = createHash('sha256').update(String(files['index.html'])).digest('hex')
     assert.deepEqual([found.origin.kind, found.origin.status, found.origin.digest], ['FILE', 200, digest])
-    assert.deepEqual(told(found), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
+    assert.deepEqual(stepsOf(found), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
     assert.equal(found.timeline[2]?.resource, done.metadata.deployment)
   }
   assert.match((await trace(name, '/nothing-here')).verdict, /^There is no file for this address/)
 })
 
-test('a rebuild that changed nothing and a build that failed are told, with what stays', async () => {
+test('a rebuild that changed nothing and a failed build are listed, with what stays live', async () => {
   const { name } = await createEnvironment(service, as)
   await deploy(service, as, name, page('what stays'))
   const asked = await service.call(`/v1/${name}:rebuild`, { method: 'POST', as, body: {} })
@@ -90,10 +90,10 @@ test('a rebuild that changed nothing and a build that failed are told, with what
   await deploy(service, as, name, broken)
   const found = await trace(name, '/')
   assert.match(found.verdict, /^Visitors get the file .*; the last build failed \d+ s ago \(BUILD_SCRIPT_FAILED\), so/)
-  assert.deepEqual(told(found), ['TRIGGER', 'BUILD', 'LIVE', 'TRIGGER', 'BUILD', 'NOW'])
+  assert.deepEqual(stepsOf(found), ['TRIGGER', 'BUILD', 'LIVE', 'TRIGGER', 'BUILD', 'NOW'])
 })
 
-test('a deployment that was made live again is told with when that was', async () => {
+test('a deployment that was made live again is listed with its time', async () => {
   const { name } = await createEnvironment(service, as)
   const older = await deploy(service, as, name, page('older'))
   await deploy(service, as, name, page('newer'))
@@ -101,7 +101,7 @@ test('a deployment that was made live again is told with when that was', async (
   await untilDone(service, as, asked.json.name)
   const found = await trace(name, '/')
   assert.match(found.verdict, /; an older deployment was made live again after the last build\.$/)
-  assert.deepEqual(told(found).slice(-3), ['TRIGGER', 'LIVE', 'NOW'])
+  assert.deepEqual(stepsOf(found).slice(-3), ['TRIGGER', 'LIVE', 'NOW'])
   assert.equal(found.timeline.at(-3)?.resource, asked.json.name)
 })
 
@@ -122,7 +122,7 @@ const NOT_STORED: [string, RegExp][] = [
 ]
 
 for (const [path, why] of NOT_STORED) {
-  test(`${path} is not stored, and it is told why`, async () => {
+  test(`${path} is not stored, and the trace says why`, async () => {
     await siteAnswer(service, app.url, path)
     const found = await trace(app.name, path)
     assert.deepEqual(found.stored, [])
@@ -132,7 +132,7 @@ for (const [path, why] of NOT_STORED) {
   })
 }
 
-test('what is stored is told with its age and why it is kept, and whether it is still what the app says', async () => {
+test('a stored response is listed with its age, why it is stored, and whether the app still answers the same', async () => {
   assert.equal((await siteAnswer(service, app.url, '/kept')).text, 'version 1')
   const first = await trace(app.name, '/kept')
   assert.match(
@@ -153,10 +153,10 @@ test('what is stored is told with its age and why it is kept, and whether it is 
     /while the app answers something else by now: .* for another \d+ \w+ \(.*s-maxage=600\), unless/,
   )
   assert.equal(later.stored[0]?.comparison, 'DIFFERENT')
-  assert.deepEqual(told(later).slice(-2), ['STORED', 'NOW'])
+  assert.deepEqual(stepsOf(later).slice(-2), ['STORED', 'NOW'])
 })
 
-test('to ask changes nothing: neither what is stored nor how often it was used', async () => {
+test('a trace changes nothing: neither stored responses nor how often they were used', async () => {
   const before = (await trace(app.name, '/kept')).stored[0]
   await trace(app.name, '/never-visited')
   const [after] = (await trace(app.name, '/kept')).stored
@@ -169,12 +169,12 @@ test('after a purge nothing is stored, and the purge is in the list', async () =
   assert.equal(purged.status, 200, purged.text)
   const found = await trace(app.name, '/kept')
   assert.deepEqual(found.stored, [])
-  assert.deepEqual(told(found).slice(-2), ['PURGE', 'NOW'])
+  assert.deepEqual(stepsOf(found).slice(-2), ['PURGE', 'NOW'])
   assert.match(found.timeline.at(-2)?.detail ?? '', /^\/kept was purged, by a call of the API\.$/)
   assert.equal((await siteAnswer(service, app.url, '/kept')).text, 'version 2')
 })
 
-test("what a visitor sent, an app's cookies and the values of variables are not told", async () => {
+test("a trace does not show what visitors sent, an app's cookies or the values of variables", async () => {
   await new Promise<void>((resolve, reject) => {
     const { hostname, port } = new URL(service.edge)
     const headers = { host: new URL(app.url).host, cookie: 'session=of-a-visitor' }
@@ -203,14 +203,14 @@ test('an address that is not at a host of the environment is refused, and names 
   assert.equal((await service.call(`/v1/${app.name}:trace?url=/`, { method: 'POST', as })).status, 405)
 })
 
-test('a custom host name of the environment is as good as its own', async () => {
+test('a custom host name of the environment works like its own', async () => {
   const domains = ['www.trace.example']
   await service.call(`/v1/${app.name}/domains:replace`, { method: 'POST', as, body: { domains } })
   const found = await trace(app.name, 'https://www.trace.example/plain')
   assert.deepEqual([found.url, found.origin.kind], ['https://www.trace.example/plain', 'APP'])
 })
 
-test('an app that sleeps is told as asleep, and sleeps on', async (t) => {
+test('a sleeping app is reported as asleep, and is not woken', async (t) => {
   const sleepy = await startService(t, { settings: { HEADLAND_IDLE_TIMEOUT: '1' } })
   const login = await sleepy.login()
   const { name } = await createEnvironment(sleepy, login)

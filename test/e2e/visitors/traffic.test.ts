@@ -31,7 +31,7 @@ function visit(of: TestService, url: string, paths: readonly string[]): Promise<
   })
 }
 
-/** The edge tells its counts every few seconds. */
+/** The edge sends its counts every few seconds. */
 async function untilCounted(of: TestService, as: Login, name: string, requests: number): Promise<resources.Traffic> {
   return until(async () => {
     const { json, status, text } = await of.call(`/v1/${name}/traffic?range=1h`, { as })
@@ -78,7 +78,7 @@ test('files, pages of an app, stored ones and errors are counted once each, for 
   const fileBytes = await visit(service, await urlOf(files.name), ['/', '/', '/absent'])
   const paths = ['/stored', ...Array(10).fill('/stored'), '/other', '/other', '/fault']
   let appBytes = 0
-  // One after the other: those that come together wait for one fetch, and none of them is a hit.
+  // One after the other: concurrent requests wait for one fetch, and none of them is a hit.
   for (const path of paths) appBytes += await visit(service, await urlOf(app.name), [path])
 
   const ofFiles = await untilCounted(service, owner, files.name, 3)
@@ -122,7 +122,7 @@ test('a stop and a start lose nothing, and a killed edge counts nothing twice', 
   const { name, url } = await createEnvironment(first, as)
   await deploy(first, as, name, page('kept'))
   await visit(first, url, ['/', '/', '/'])
-  // At once: what the edge has not told yet, it tells on its way out.
+  // Without a pause: the edge sends its remaining counts when it stops.
   assert.equal(await first.stop(), 0)
 
   const topOf = async (of: TestService) => (await of.call(`/v1/${name}/trafficPaths?range=1h`, { as })).json
@@ -139,5 +139,5 @@ test('a stop and a start lose nothing, and a killed edge counts nothing twice', 
   assert.equal(await second.stop(), 0)
   const third = await startService(t, { dataDir: first.dataDir, settings: { HEADLAND_COUNT_PATHS: 'false' } })
   const { isCounted, top } = await topOf(third)
-  assert.deepEqual({ isCounted, top }, { isCounted: false, top: [] }, 'paths are forgotten where they are not counted')
+  assert.deepEqual({ isCounted, top }, { isCounted: false, top: [] }, 'paths are deleted if they are not counted')
 })

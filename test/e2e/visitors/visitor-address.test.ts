@@ -1,4 +1,4 @@
-/** Whom an app takes for its visitor when it trusts the proxy on its own loopback, and whom it sees as its peer. */
+/** Which address an app sees as its visitor when it trusts the proxy on its own loopback, and which as its peer. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, test } from 'node:test'
@@ -7,13 +7,13 @@ import { createEnvironment } from '../../support/service/environment.ts'
 import { deployExample } from '../../support/service/examples.ts'
 import { startService, type TestService } from '../../support/service/service.ts'
 
-/** The proxy in front of the service is believed, and is another than the visitor. */
+/** The proxy in front of the service is trusted, and its address differs from the visitor's. */
 const [PROXY, VISITOR] = ['127.0.0.8', '127.0.0.9']
 
 const service = await startService({ after }, { settings: { HEADLAND_TRUSTED_PROXIES: PROXY } })
 const as = await service.login()
 
-/** What the site answers to somebody who comes from this address. */
+/** The response of the site to a visitor from this address. */
 function answerTo(
   at: TestService,
   { url, path = '/', from, forwarded }: { url: string; path?: string; from: string; forwarded?: string },
@@ -36,12 +36,12 @@ test("an app with Express' trust proxy 'loopback' sees the address of its visito
   const peer = '127.0.0.1'
   assert.deepEqual(JSON.parse(await visit(PROXY, '203.0.113.7')), { address: '203.0.113.7', peer })
   assert.deepEqual(JSON.parse(await visit(VISITOR)), { address: VISITOR, peer })
-  // A visitor's own word does not count, however it is put.
+  // Headers that the visitor sends are ignored, in any form.
   assert.deepEqual(JSON.parse(await visit(VISITOR, '203.0.113.7')), { address: VISITOR, peer })
   assert.deepEqual(JSON.parse(await visit(VISITOR, '203.0.113.7, 127.0.0.1')), { address: VISITOR, peer })
 })
 
-/** It listens where only its own loopback is. */
+/** It listens on its own loopback only. */
 const ON_LOOPBACK: Files = {
   'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -63,7 +63,7 @@ for (const [what, settings] of Object.entries({
     const done = await deploy(at, login, environment.name, ON_LOOPBACK)
     assert.equal(done.error, undefined, JSON.stringify(done.error))
     assert.equal(await answerTo(at, { url: environment.url, from: VISITOR }), `127.0.0.1 ${VISITOR}`)
-    // Without a sandbox, a service that is killed leaves its apps running.
+    // Without a sandbox, a killed service leaves its apps running.
     if (settings) await at.stop()
   })
 }

@@ -1,4 +1,7 @@
-/** Webhooks under attack: guesses that learn nothing, floods, replays, tokens that must not leak, and requests that are two. */
+/**
+ * Webhooks under attack: guesses that reveal nothing, floods, replays, tokens that must not leak, and request
+ * smuggling.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -29,7 +32,7 @@ const service = await startService(
 const as = await service.login()
 const { host } = new URL(service.api)
 
-/** Every token that was ever shown to us. */
+/** Every token that the service ever returned. */
 const tokens = new Set<string>()
 
 function known(urls: WebhookUrls): WebhookUrls {
@@ -49,7 +52,7 @@ const call = (target: string, more = '', body = ''): Promise<RawAnswer> =>
     `POST ${target} HTTP/1.1\r\nHost: ${host}\r\n${more}Content-Length: ${body.length}\r\n\r\n${body}`,
   )
 
-/** All of an answer, but for what is another in each. */
+/** A response without the parts that always differ. */
 const comparable = ({ head, body }: RawAnswer): string =>
   `${head.replace(/^(date|x-request-id): .*$/gim, '$1')}\n${body}`
 
@@ -58,7 +61,7 @@ const removeEnvironment = async (name: string) => {
   return untilDone(service, as, json.name)
 }
 
-test('whatever is wrong with a call, its answer is the same to the byte', async () => {
+test('whatever is wrong with a call, its response is the same, byte for byte', async () => {
   const [{ name, urls }, other, empty, revoked, gone] = [
     await site(),
     await site(),
@@ -75,9 +78,9 @@ test('whatever is wrong with a call, its answer is the same to the byte', async 
   const bare = target.replace(/\?.*/, '')
 
   const targets: Record<string, string> = {
-    'an unknown account': target.replace('/accounts/default', '/accounts/nobody-has-this'),
+    'an unknown account': target.replace('/accounts/default', '/accounts/does-not-exist'),
     'a name that no account can have': target.replace('/accounts/default', '/accounts/%F0%9F%92%A9'),
-    'an unknown app': target.replace(/\/apps\/[^/]+/, '/apps/nobody-has-this'),
+    'an unknown app': target.replace(/\/apps\/[^/]+/, '/apps/does-not-exist'),
     'an unknown environment': target.replace(id, '0199e7c0-0000-7000-8000-000000000000'),
     'what is no id': target.replace(id, "x'%20OR%201=1--"),
     'an environment with NUL': target.replace(id, `${id}%00`),
@@ -125,7 +128,7 @@ test('whatever is wrong with a call, its answer is the same to the byte', async 
   assert.equal((await call(target)).status, 200)
 })
 
-test('another account has no other answer', async () => {
+test('another account gets the same response', async () => {
   await service.operator('accounts', 'create', 'neighbour')
   const theirs = await service.login('owner', 'neighbour')
   const { name } = await createEnvironment(service, theirs, { account: 'neighbour' })
@@ -133,13 +136,13 @@ test('another account has no other answer', async () => {
   const ours = await site()
   const crossed = targetOf(urls.rebuild).replace(tokenOf(urls.rebuild), tokenOf(ours.urls.rebuild))
   const renamed = targetOf(urls.rebuild).replace('/accounts/neighbour', '/accounts/default')
-  const absent = targetOf(urls.rebuild).replace('/accounts/neighbour', '/accounts/nobody-has-this')
+  const absent = targetOf(urls.rebuild).replace('/accounts/neighbour', '/accounts/does-not-exist')
   const answers = await Promise.all([crossed, renamed, absent].map((target) => call(target)))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([401]))
   assert.equal(new Set(answers.map(comparable)).size, 1)
 })
 
-test('nothing is replayed: not after a regeneration, a deletion, nor when a namesake is made', async () => {
+test('no call can be replayed: not after a regeneration, a deletion, nor when an app of the same name is created', async () => {
   const app = await createApp(service, as, { app: 'replayed' })
   const first = await site(app)
   const again = await service.call(`/v1/${first.name}/webhooks:regenerate`, { method: 'POST', as })
@@ -187,13 +190,13 @@ const TWO_REQUESTS = (target: string, hidden: string): Record<string, string> =>
   }
 }
 
-test('a request that can be read as two is refused, and what hides in it is never taken', async () => {
+test('a request that can be read as two is refused, and the hidden one is never executed', async () => {
   const { name, urls } = await site()
   const hidden = `POST ${targetOf(urls.purgeCache)} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`
   for (const [what, bytes] of Object.entries(TWO_REQUESTS(targetOf(urls.rebuild), hidden))) {
     const connection = openRaw(service.api)
     connection.send(bytes)
-    // Whatever it says first: nothing is answered behind it, and the connection is not used again.
+    // Whatever the first response is: no second one follows, and the connection is closed.
     const { status } = await connection.answer()
     await connection.closed()
     assert.ok(status === 400 || status === 200, `${what} was answered with ${status}`)
@@ -202,7 +205,7 @@ test('a request that can be read as two is refused, and what hides in it is neve
   }
 })
 
-test('who floods is refused with a time to come back; who knows a token is not among them', async (t) => {
+test('callers that flood are refused with a time to retry; callers with a valid token are not affected', async (t) => {
   // Each of these may happen once a minute.
   const limits = { HEADLAND_WEBHOOK_GUESSES: '1', HEADLAND_WEBHOOK_CALLS: '1' }
   const own = await startService(t, { settings: { ...limits, HEADLAND_TRUSTED_PROXIES: '127.0.0.1' } })
@@ -213,7 +216,7 @@ test('who floods is refused with a time to come back; who knows a token is not a
   const guess = targetOf(urls.rebuild).replace(tokenOf(urls.rebuild), 'wrong')
   const { hostname, port } = new URL(own.api)
 
-  /** From an address of this machine, by way of a proxy that says where it came from. */
+  /** From an address of this machine, through a proxy that forwards the address. */
   const from = (address: string, target: string, forwardedFor?: string): Promise<{ status: number; text: string }> =>
     new Promise((resolve, reject) => {
       const socket = connect({ host: hostname, port: Number(port), localAddress: address, timeout: TIMEOUT_MS })
@@ -244,55 +247,58 @@ test('who floods is refused with a time to come back; who knows a token is not a
     assert.equal((await from('127.0.0.1', guess, '203.0.113.1')).status, 401)
     assert.equal((await from('127.0.0.1', guess, '203.0.113.1')).status, 429)
     assert.equal((await from('127.0.0.1', guess, '203.0.113.2')).status, 401)
-    // What a caller put into the header stands left of it.
+    // The part that a caller put into the header is left of the proxy's own.
     assert.equal((await from('127.0.0.1', guess, '203.0.113.77, 203.0.113.1')).status, 429)
     assert.equal((await from('127.0.0.1', guess, '2001:db8:1:2::1')).status, 401)
     assert.equal((await from('127.0.0.1', guess, '2001:db8:1:2:ffff::99')).status, 429)
     assert.equal((await from('127.0.0.1', guess, '2001:db8:1:3::1')).status, 401)
   })
 
-  await t.test('the right token from the same address is taken, and says where it came from', async () => {
+  await t.test('the right token from the same address is accepted, and recorded with that address', async () => {
     assert.equal((await from('127.0.0.1', targetOf(urls.rebuild), '203.0.113.1')).status, 200)
     assert.equal((await triggersOf(own, login, name))[0]?.address, '203.0.113.1')
   })
 
-  await t.test('a call too many is refused and written down once; purges do not use up what builds have', async () => {
-    // The one of this minute was taken above.
-    for (let times = 0; times < 3; times++) {
-      const tooMany = await from('127.0.0.2', targetOf(urls.cleanRebuild))
-      assert.equal(tooMany.status, 429)
-      assert.match(tooMany.text, /^retry-after: [1-9]\d?\r$/im)
-      assert.match(tooMany.text, /TOO_MANY_TRIGGERS/)
-    }
-    const purges = [
-      await from('127.0.0.2', targetOf(urls.purgeCache)),
-      await from('127.0.0.2', targetOf(urls.purgeCache)),
-    ]
-    assert.deepEqual(
-      purges.map(({ status }) => status),
-      [200, 429],
-    )
-    const entries = await triggersOf(own, login, name)
-    assert.deepEqual(
-      entries.map(({ action, answer, reason }) => [action, answer, reason]),
-      [
-        ['PURGE_CACHE', 429, 'TOO_MANY_TRIGGERS'],
-        ['PURGE_CACHE', 200, undefined],
-        ['CLEAN_REBUILD', 429, 'TOO_MANY_TRIGGERS'],
-        ['REBUILD', 200, undefined],
-      ],
-    )
-  })
+  await t.test(
+    'a call above the limit is refused and recorded once; purges do not count towards the limit of builds',
+    async () => {
+      // The call of this minute was used above.
+      for (let times = 0; times < 3; times++) {
+        const tooMany = await from('127.0.0.2', targetOf(urls.cleanRebuild))
+        assert.equal(tooMany.status, 429)
+        assert.match(tooMany.text, /^retry-after: [1-9]\d?\r$/im)
+        assert.match(tooMany.text, /TOO_MANY_TRIGGERS/)
+      }
+      const purges = [
+        await from('127.0.0.2', targetOf(urls.purgeCache)),
+        await from('127.0.0.2', targetOf(urls.purgeCache)),
+      ]
+      assert.deepEqual(
+        purges.map(({ status }) => status),
+        [200, 429],
+      )
+      const entries = await triggersOf(own, login, name)
+      assert.deepEqual(
+        entries.map(({ action, answer, reason }) => [action, answer, reason]),
+        [
+          ['PURGE_CACHE', 429, 'TOO_MANY_TRIGGERS'],
+          ['PURGE_CACHE', 200, undefined],
+          ['CLEAN_REBUILD', 429, 'TOO_MANY_TRIGGERS'],
+          ['REBUILD', 200, undefined],
+        ],
+      )
+    },
+  )
 })
 
 test('no token is ever in a log, an answer, the metrics, the ledger, a file or a list of processes', async () => {
   const { name, urls } = await site()
-  const said: string[] = []
+  const texts: string[] = []
   async function say(bytes: string) {
     const connection = openRaw(service.api)
     connection.send(bytes)
     const { head, body } = await connection.answer({ head: bytes.startsWith('HEAD') })
-    said.push(head, body)
+    texts.push(head, body)
     connection.end()
   }
   for (const [action, url] of Object.entries(urls)) {
@@ -326,22 +332,22 @@ test('no token is ever in a log, an answer, the metrics, the ledger, a file or a
     ]
     for (const line of lines) await say(`${line}${line.includes('Content-Length') ? '' : 'Content-Length: 0\r\n'}\r\n`)
   }
-  said.push(JSON.stringify(await triggersOf(service, as, name)))
-  said.push((await service.call('/metrics', { as })).text)
-  said.push((await service.call(`/v1/${name}/operations`, { as })).text)
+  texts.push(JSON.stringify(await triggersOf(service, as, name)))
+  texts.push((await service.call('/metrics', { as })).text)
+  texts.push((await service.call(`/v1/${name}/operations`, { as })).text)
   // The log is written a little later than the answer.
   await service.call('/the-last-line-of-the-log')
   await until(() => service.log().includes('/the-last-line-of-the-log'))
-  said.push(service.log())
+  texts.push(service.log())
 
   const processes = readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
     .flatMap((pid) => ['cmdline', 'environ'].map((file) => readProcess(`/proc/${pid}/${file}`)))
   assert.ok(processes.length > 0)
   assert.ok(tokens.size >= 18)
-  const places = [...said, ...processes]
+  const places = [...texts, ...processes]
   for (const token of tokens) {
-    // Half of one would be too much.
+    // Not even half of a token may be found.
     const half = token.slice(0, 20)
     assert.equal(
       places.find((text) => text.includes(half)),
@@ -361,7 +367,7 @@ const filesBelow = async (folder: string): Promise<string[]> =>
     .filter((entry) => entry.isFile() && entry.name !== 'ballast')
     .map((entry) => join(entry.parentPath, entry.name))
 
-/** Processes come and go while one looks. */
+/** Processes may end between listing and reading. */
 function readProcess(path: string): string {
   try {
     return readFileSync(path, 'utf8')

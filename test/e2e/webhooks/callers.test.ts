@@ -1,6 +1,6 @@
 /**
- * Those who call webhooks, each with the bytes that it sends, over a socket. They were written for other hosts and cannot be
- * changed, so each is a promise. All calls of this file join one build, which begins at its end.
+ * Programs that call webhooks, each with the bytes that it sends, over a socket. They were written for other hosts and
+ * cannot be changed, so all of them must keep working. All calls of this file join one build, which starts at its end.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -31,7 +31,7 @@ const token = tokenOf(url)
 const { host } = new URL(service.api)
 let calls = 0
 
-/** Status and JSON as the strictest of them want it, the operation, and the entry of the ledger. */
+/** Checks the status and JSON as the strictest caller requires, the operation, and the entry of the ledger. */
 async function assertTaken(answer: RawAnswer, userAgent = '') {
   assert.equal(answer.status, 200, `${answer.head}\n${answer.body}`)
   assert.match(answer.header('content-type') ?? '', /^application\/json/)
@@ -47,7 +47,10 @@ async function assertTaken(answer: RawAnswer, userAgent = '') {
   await assertCounted(1)
 }
 
-/** So many entries more than before are in the ledger, and no other. One of somebody who did not wait may come a little later. */
+/**
+ * The ledger has exactly so many more entries than before. The entry of a caller that did not wait may come a little
+ * later.
+ */
 async function assertCounted(more: number) {
   calls += more
   const count = async () => (await triggersOf(service, as, environment)).length
@@ -55,7 +58,7 @@ async function assertCounted(more: number) {
   assert.equal(await count(), calls)
 }
 
-/** Sends, and is gone. */
+/** Sends, and disconnects. */
 function hangUpAfter(bytes: string) {
   const { hostname, port } = new URL(service.api)
   connect(Number(port), hostname).end(bytes)
@@ -88,7 +91,7 @@ test('JAMstack Deployments calls ten times in a tenth of a second for a bulk edi
   await assertCounted(10)
 })
 
-test('a plugin that does not wait for its answer is taken all the same', async () => {
+test('a call of a plugin that does not wait for its response is accepted all the same', async () => {
   hangUpAfter(byWordpress(['Content-Type: application/x-www-form-urlencoded']))
   await assertCounted(1)
 })
@@ -108,7 +111,7 @@ test('Vercel Deploy Hooks shows id, state and time of a job', async () => {
   await assertTaken(answer, 'Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0')
 })
 
-test('a browser that asks first is told that it may call, whatever it wants to send along', async () => {
+test('a CORS preflight is allowed, whatever headers it asks for', async () => {
   const asked = ['Access-Control-Request-Method: POST', 'Access-Control-Request-Headers: content-type,x-mine']
   const answer = await sendRaw(service.api, fromBrowser(asked).replace(/^POST/, 'OPTIONS'))
   assert.ok(answer.status === 204 || answer.status === 200)
@@ -139,7 +142,7 @@ const curl = async (...args: string[]) => {
   return { operation: JSON.parse(body).name, status, redirects }
 }
 
-test('curl of the recipes is taken: -d {}, no body, HTTP/1.0, rather HTTP/2, and a large file that it asks for first', async (t) => {
+test('the curl calls of the recipes are accepted: -d {}, no body, HTTP/1.0, an offer of HTTP/2, and a large file with Expect: 100-continue', async (t) => {
   const file = join(await temporaryFolder(t), 'large')
   await writeFile(file, Buffer.alloc(2 * 1024 * 1024, 'x'))
   const forms = [
@@ -161,7 +164,7 @@ test('curl of the recipes is taken: -d {}, no body, HTTP/1.0, rather HTTP/2, and
   await assertCounted(forms.length)
 })
 
-test('whoever asks before sending its body is told to go on, and answered whether or not the body comes', async () => {
+test('a caller with Expect: 100-continue gets 100, and a response whether or not the body comes', async () => {
   const connection = openRaw(service.api)
   connection.send(`POST ${target} HTTP/1.1\r\nHost: ${host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`)
   await assertTaken(await connection.answer())
@@ -172,7 +175,7 @@ test('whoever asks before sending its body is told to go on, and answered whethe
   connection.end()
 })
 
-test('a body that never comes keeps nobody from the answer, also where the connection is to be closed', async () => {
+test('a body that never comes does not delay the response, also if the connection will be closed', async () => {
   for (const more of ['', 'Connection: close\r\n']) {
     const body = `POST ${target} HTTP/1.1\r\nHost: ${host}\r\n${more}Content-Length: 1000\r\n\r\n`
     await assertTaken(await sendRaw(service.api, body))
@@ -248,7 +251,7 @@ test('two calls with bodies on one connection, and ten that do not wait for each
 })
 
 for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
-  test(`${method} is told to use POST, in words that can be read and without the token`, async () => {
+  test(`${method} gets a readable hint to use POST, without the token`, async () => {
     const answer = await sendRaw(service.api, `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`, {
       head: method === 'HEAD',
     })

@@ -1,4 +1,4 @@
-/** Webhooks that are called far more often than anybody should: what it costs, and that nobody is forgotten. */
+/** Webhooks that are called far too often: what it costs, and that no call is lost. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, suite, test } from 'node:test'
@@ -15,7 +15,7 @@ const CALLS = rounds({ short: 5000, long: 10_000 })
 const CONNECTIONS = 50
 const PURGES = 2000
 const ENVIRONMENTS = 8
-/** Of each environment: so many of each action. */
+/** The number of calls of each action, per environment. */
 const MIXED = 40
 
 const NO_LIMIT = { HEADLAND_WEBHOOK_CALLS: '1000000000', HEADLAND_CONCURRENCY: '1' }
@@ -24,7 +24,7 @@ type Place = { service: TestService; as: Login }
 
 let marks = 0
 
-/** An environment whose builds last until they are let go, with something live. */
+/** An environment whose builds run until they are released, with a live deployment. */
 async function heldEnvironment({ service, as }: Place) {
   const { name } = await createEnvironment(service, as)
   const mark = `load-${process.pid}-${++marks}`
@@ -81,7 +81,7 @@ async function burst(place: Place, phases: readonly number[], afterPhase: () => 
   return { called, ledger }
 }
 
-test(`of ${CALLS} calls in a row, those within the limit are taken by two builds, the others told when to come back`, async (t) => {
+test(`of ${CALLS} calls in a row, those within the limit lead to two builds, the others get a time to retry`, async (t) => {
   const service = await startService(t)
   const place = { service, as: await service.login() }
   const { called, ledger } = await burst(place, [CALLS - 1])
@@ -89,16 +89,16 @@ test(`of ${CALLS} calls in a row, those within the limit are taken by two builds
   const [taken, refused] = [200, 429].map((wanted) => called.filter(({ status }) => status === wanted))
   assert.equal((taken?.length ?? 0) + (refused?.length ?? 0), CALLS, 'every answer is 200 or 429')
   assert.ok((taken?.length ?? 0) >= 1200, `${taken?.length} calls were taken`)
-  assert.ok(refused?.length, 'nobody was refused')
+  assert.ok(refused?.length, 'no call was refused')
   assert.deepEqual(
     refused.filter(({ retryAfter }) => !/^[1-9]\d*$/.test(retryAfter ?? '')),
     [],
   )
   assertRecorded(called, ledger)
   assert.equal(ledger.filter(({ answer }) => answer === 200).length, taken?.length)
-  // One in a minute stands for all of them.
-  const told = ledger.filter(({ answer }) => answer === 429)
-  assert.ok(told.length >= 1 && told.length < 10, `${told.length} refusals are in the ledger`)
+  // One refusal per minute is recorded for all of them.
+  const inLedger = ledger.filter(({ answer }) => answer === 429)
+  assert.ok(inLedger.length >= 1 && inLedger.length < 10, `${inLedger.length} refusals are in the ledger`)
 })
 
 suite('without a limit', async () => {
@@ -110,7 +110,7 @@ suite('without a limit', async () => {
     for (const end of ends) await end()
   })
 
-  test(`${CALLS} calls are all taken, by two builds, and all in the ledger, in a memory that stays as it is`, async () => {
+  test(`${CALLS} calls are all accepted, lead to two builds, and are all in the ledger, without growing memory`, async () => {
     const megabytes: number[] = []
     const { called, ledger } = await burst(place, [1999, CALLS - 2000], async () => {
       megabytes.push(await residentMegabytes(service.pid))
@@ -140,7 +140,7 @@ suite('without a limit', async () => {
 
   test(`all three actions at once on ${ENVIRONMENTS} environments: one clean build each, and every purge done`, async () => {
     const sites = await Promise.all(Array.from({ length: ENVIRONMENTS }, (_, index) => site(place, index)))
-    // Builds are made one at a time, and this one is in the way of all others.
+    // Builds run one at a time, and this one blocks all others.
     const other = await heldEnvironment(place)
     await callAll(service, [other.urls.rebuild], 1)
     const running = await other.nextBuild()
@@ -172,7 +172,7 @@ suite('without a limit', async () => {
   })
 })
 
-/** With a program to run: builds that have none do not wait for others. */
+/** With a program to run: builds without one do not wait for others. */
 const builtPage = (text: string): Files => ({
   'page.html': text,
   'package.json': JSON.stringify({ scripts: { build: 'mkdir -p dist && cp page.html dist/index.html' } }),

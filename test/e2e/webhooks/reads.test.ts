@@ -1,11 +1,11 @@
-/** What a webhook's token may read: what became of the calls of its own URL, and nothing else. */
+/** What a webhook's token may read: the results of calls of its own URL, and nothing else. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { resources } from '../../../src/contract/index.ts'
 import { deploy, page, untilDone, upload } from '../../support/service/deploy.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
 import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
-import { type Answer, startService } from '../../support/service/service.ts'
+import { type ApiResponse, startService } from '../../support/service/service.ts'
 import { createWebhooks, hook, targetOf, tokenOf, urlsOf } from '../../support/service/webhooks.ts'
 
 const PUBLIC_URL = 'https://headland.example'
@@ -20,13 +20,13 @@ const as = await service.login()
 
 const idOf = (name: string): string => name.split('/').at(-1) ?? ''
 
-/** The address under the webhook's own URL. */
+/** The path under the webhook's own URL. */
 function addressOf(url: string, operation: string): string {
   const [path = '', query = ''] = targetOf(url).split('?')
   return `${path}/operations/${idOf(operation)}?${query}`
 }
 
-const readWith = (url: string, operation: string): Promise<Answer> => service.call(addressOf(url, operation))
+const readWith = (url: string, operation: string): Promise<ApiResponse> => service.call(addressOf(url, operation))
 
 async function readState(url: string, operation: string): Promise<resources.WebhookOperation> {
   const { status, text, json } = await readWith(url, operation)
@@ -44,7 +44,7 @@ async function site(quiet?: resources.ChangedWebhookSet) {
 
 let marks = 0
 
-/** An environment whose builds last until they are let go. The first one is live. */
+/** An environment whose builds run until they are released. The first one is live. */
 async function heldSite() {
   const mark = `read-${process.pid}-${++marks}`
   const { name, url } = await createEnvironment(service, as)
@@ -54,7 +54,7 @@ async function heldSite() {
   return { name, url, urls: await createWebhooks(service, as, name), nextBuild: () => untilHeld(mark) }
 }
 
-test('a call is followed from waiting by building to live, with the page of the build and the site', async () => {
+test('a call is followed from waiting through building to live, with the page of the build and the site', async () => {
   const { name, url, urls, nextBuild } = await heldSite()
   const [, , , app = '', , environment = ''] = name.split('/')
   await service.call(`/v1/${name}/webhooks`, { method: 'PATCH', as, body: LONG })
@@ -79,7 +79,7 @@ test('a call is followed from waiting by building to live, with the page of the 
   })
 })
 
-test('a failure has its reason and the words of the table, and nothing that the build wrote', async () => {
+test('a failure has its reason and the fixed message for it, and no output of the build', async () => {
   const { name, urls } = await site()
   const files = {
     'package.json': JSON.stringify({ name: 'x', scripts: { build: 'node build.js' } }),
@@ -95,12 +95,12 @@ test('a failure has its reason and the words of the table, and nothing that the 
   assert.doesNotMatch(text, new RegExp(`written-by-the-build|${SECRET}|API_KEY|token`))
 })
 
-test('where another operation took its place, and another one the place of that, the last is followed', async () => {
+test('if another operation replaced it, and another one that, the last is followed', async () => {
   const { name, urls, nextBuild } = await heldSite()
   const running = (await hook(service, urls.rebuild)).json.name
   const held = await nextBuild()
   const { name: operation } = (await hook(service, urls.rebuild)).json
-  assert.notEqual(operation, running, 'one that waits behind the one that runs')
+  assert.notEqual(operation, running, 'a waiting one behind the running one')
   const mark = `read-${process.pid}-${++marks}`
   for (const text of ['first', 'second', 'third']) await upload(service, as, name, heldBuild(mark, text))
   const following = await readState(urls.rebuild, operation)
@@ -121,7 +121,7 @@ test('a cancelled call reads as cancelled, and a purge as purged', async () => {
   assert.deepEqual([state, done, buildUrl], ['PURGED', true, ''])
 })
 
-test('a token reads no operation that its own URL did not ask for', async () => {
+test('a token reads no operation that its own URL did not request', async () => {
   const [mine, other] = [await site(LONG), await site(LONG)]
   const called = (await hook(service, mine.urls.rebuild)).json.name
   const elsewhere = (await hook(service, other.urls.rebuild)).json.name
@@ -150,7 +150,7 @@ test('a token reads no operation that its own URL did not ask for', async () => 
   assert.equal((await readWith(mine.urls.rebuild, called)).status, 200)
 })
 
-test('a token that was regenerated or deleted reads nothing, and a new one nothing of before', async () => {
+test('a token that was regenerated or deleted reads nothing, and a new one reads no earlier operation', async () => {
   const { name, urls } = await site(LONG)
   const { name: operation } = (await hook(service, urls.rebuild)).json
   const regenerated = await service.call(`/v1/${name}/webhooks:regenerate`, { method: 'POST', as, body: {} })
@@ -163,7 +163,7 @@ test('a token that was regenerated or deleted reads nothing, and a new one nothi
   assert.equal((await readWith(fresh.rebuild, again)).status, 401)
 })
 
-test('whatever is wrong with the address or the token, the answer is the same, and no log has the token', async () => {
+test('whatever is wrong with the path or the token, the response is the same, and no log has the token', async () => {
   const { name, urls } = await site(LONG)
   const { name: operation } = (await hook(service, urls.rebuild)).json
   const right = addressOf(urls.rebuild, operation)
@@ -171,7 +171,7 @@ test('whatever is wrong with the address or the token, the answer is the same, a
   const wrong = [
     right.replace(token, 'x'.repeat(43)),
     right.replace(/token=.*/, 'token='),
-    right.replace('accounts/default/', 'accounts/nobody/'),
+    right.replace('accounts/default/', 'accounts/unknown/'),
     right.replace(name.split('/').at(-1) ?? '', '01900000-0000-7000-8000-000000000000'),
   ]
   const answers = await Promise.all(wrong.map((address) => service.call(address)))

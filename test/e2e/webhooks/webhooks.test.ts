@@ -1,4 +1,4 @@
-/** Webhooks through the whole service: their set, what a call leads to, how calls join, and what is left of it in the ledger. */
+/** Webhooks through the whole service: their set, the effect of a call, how calls join, and what the ledger records. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import type { resources } from '../../../src/contract/index.ts'
 import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
-import { type Answer, startService } from '../../support/service/service.ts'
+import { type ApiResponse, startService } from '../../support/service/service.ts'
 import { createWebhooks, hook, targetOf, tokenOf, triggersOf, urlsOf } from '../../support/service/webhooks.ts'
 
 const PUBLIC_URL = 'https://headland.example'
@@ -40,7 +40,7 @@ async function site(quiet?: resources.ChangedWebhookSet) {
 
 let marks = 0
 
-/** An environment whose builds last until they are let go, and whose first one is running. */
+/** An environment whose builds run until they are released, and whose first one is running. */
 async function building() {
   const { name, url } = await createEnvironment(service, as)
   const mark = `held-${process.pid}-${++marks}`
@@ -50,12 +50,12 @@ async function building() {
   return { name, url, urls, first: first.json.name as string, running, nextBuild: () => untilHeld(mark) }
 }
 
-function taken({ status, text, json }: Answer): resources.WebhookAnswer {
+function taken({ status, text, json }: ApiResponse): resources.WebhookAnswer {
   assert.equal(status, 200, text)
   return json
 }
 
-test('the set is made once, shown without its URLs, regenerated as a whole, and deleted', async () => {
+test('the set is created once, shown without its URLs, regenerated as a whole, and deleted', async () => {
   const { name } = await createEnvironment(service, as)
   const at = `/v1/${name}/webhooks`
   assert.equal((await service.call(at, { as })).reason, 'WEBHOOKS_NOT_FOUND')
@@ -101,7 +101,7 @@ test('a URL begins with the public address, and has neither an escape nor a comm
   }
 })
 
-test('each token opens its own action only', async () => {
+test('each token allows only its own action', async () => {
   const { name, urls } = await site()
   const actions = Object.keys(urls) as resources.WebhookAction[]
   for (const action of actions) {
@@ -117,7 +117,7 @@ test('each token opens its own action only', async () => {
   assert.equal((await triggersOf(service, as, name)).length, 3)
 })
 
-test('the set tells when each URL was last called', async () => {
+test('the set shows when each URL was last called', async () => {
   const { name, urls } = await site()
   const lastUses = async () => {
     const { json } = await service.call(`/v1/${name}/webhooks`, { as })
@@ -131,7 +131,7 @@ test('the set tells when each URL was last called', async () => {
   assert.deepEqual(await lastUses(), [undefined, undefined, undefined])
 })
 
-test('a quiet period that makes no sense is refused, and what is not given stays', async () => {
+test('an invalid quiet period is refused, and fields that are not sent stay', async () => {
   const { name } = await site()
   const change = (body: unknown) => service.call(`/v1/${name}/webhooks`, { method: 'PATCH', as, body })
   for (const wrong of [
@@ -158,7 +158,7 @@ test('the former name of maxQuietSeconds is still taken and shown', async () => 
 })
 
 for (const end of ['regenerated', 'deleted'] as const) {
-  test(`once URLs are ${end}, not one of the calls that come under load is taken`, async () => {
+  test(`once URLs are ${end}, none of the calls under load is accepted`, async () => {
     const { name, urls } = await site(LONG)
     let isOver = false
     const answers: { isLate: boolean; status: number }[] = []
@@ -202,7 +202,7 @@ async function allTriggers(environment: string): Promise<resources.RecordedTrigg
   }
 }
 
-test('where nothing was uploaded a call is refused, and the ledger says so', async () => {
+test('a call before the first upload is refused, and the ledger says so', async () => {
   const { name } = await createEnvironment(service, as)
   const urls = await createWebhooks(service, as, name)
   for (const action of ['rebuild', 'cleanRebuild'] as const) {
@@ -221,7 +221,7 @@ test('where nothing was uploaded a call is refused, and the ledger says so', asy
   )
 })
 
-test('a hundred calls while a build runs lead to one more build, which begins after them', async () => {
+test('a hundred calls while a build runs lead to one more build, which starts after them', async () => {
   const { name, url, urls, first, running, nextBuild } = await building()
   const one = taken(await hook(service, urls.rebuild))
   assert.notEqual(one.name, first)
@@ -229,7 +229,7 @@ test('a hundred calls while a build runs lead to one more build, which begins af
   for (const each of many) assert.equal(taken(each).name, one.name)
   const strongest = taken(await hook(service, urls.cleanRebuild))
   assert.deepEqual([strongest.name, strongest.metadata.trigger], [one.name, 'CLEAN_REBUILD'])
-  // A weaker call does not take it back.
+  // A plain rebuild does not undo the request for a clean one.
   assert.equal(taken(await hook(service, urls.rebuild)).metadata.trigger, 'CLEAN_REBUILD')
   const byApi = await post(`${name}:rebuild`, { clean: false })
   assert.equal(byApi.json.name, one.name)
@@ -271,13 +271,13 @@ test('a call while a build runs is not satisfied by it, however near its end it 
   const { urls, first, running, nextBuild } = await building()
   await running.goOn()
   const called = taken(await hook(service, urls.rebuild))
-  // It may be over by now, or not: the call leads to another one in either case.
+  // It may have ended by now, or not: the call leads to another one in either case.
   assert.notEqual(called.name, first)
   await (await nextBuild()).goOn()
   assert.equal((await untilDone(service, as, called.name)).error, undefined)
 })
 
-test('an upload satisfies a rebuild that waits, the ledger names it, and what was to be clean is clean', async () => {
+test('an upload satisfies a waiting rebuild, the ledger names it, and a clean rebuild stays clean', async () => {
   const { name, url, urls, first, running } = await building()
   const waiting = taken(await hook(service, urls.cleanRebuild))
   const uploads = [await upload(service, as, name, page('older')), await upload(service, as, name, page('newer'))]
@@ -299,7 +299,7 @@ test('an upload satisfies a rebuild that waits, the ledger names it, and what wa
   assert.equal(environment.reconciling, false)
 })
 
-test('a build that is to be cancelled is not joined: a call after that leads to another one', async () => {
+test('a build that is being cancelled is not joined: a later call leads to another one', async () => {
   const { urls, first, running, nextBuild } = await building()
   const cancelled = taken(await hook(service, urls.rebuild))
   await post(`${cancelled.name}:cancel`)
@@ -312,7 +312,7 @@ test('a build that is to be cancelled is not joined: a call after that leads to 
   assert.equal((await untilDone(service, as, called.name)).error, undefined)
 })
 
-test('a purge is done when its answer is there, also of many at once, and waits for no build', async () => {
+test('a purge is done before its response, also with many at once, and waits for no build', async () => {
   const { name, url } = await createEnvironment(service, as)
   const counting = `
     globalThis.count = (globalThis.count ?? 0) + 1
@@ -334,7 +334,7 @@ test('a purge is done when its answer is there, also of many at once, and waits 
   assert.equal(await see(), stored + 1)
 
   const one = async () => {
-    // Whatever was stored before the call is gone with its answer, whichever of the others it was done with.
+    // Every response stored before the call is purged before the call's response, whichever purges it was merged with.
     const before = await see()
     const answer = taken(await hook(service, urls.purgeCache))
     assert.ok((await see()) > before)
@@ -349,11 +349,11 @@ test('a purge is done when its answer is there, also of many at once, and waits 
   await untilDone(service, as, running.name)
 })
 
-test('calls that come while a build lets them settle put it off, and no longer than the most', async () => {
+test('calls in the quiet period postpone the build, up to the maximum', async () => {
   const { name, urls } = await site({ quietSeconds: 200, maxQuietSeconds: 3600 })
   const settles = async () => taken(await hook(service, urls.rebuild)).metadata.settlesUntil ?? ''
   const first = taken(await hook(service, urls.rebuild))
-  // So that the next one is later by the service's clock, which counts milliseconds.
+  // So that the next one is later by the service's clock, which has milliseconds.
   await wait(2)
   const second = await settles()
   assert.ok(second > (first.metadata.settlesUntil ?? ''))
@@ -369,14 +369,14 @@ test('calls that come while a build lets them settle put it off, and no longer t
   assert.equal(reasonOf(await untilDone(service, as, first.name)), 'OPERATION_CANCELLED')
 })
 
-test('a build that let calls settle begins by itself', async () => {
+test('a build starts by itself after its quiet period', async () => {
   const { urls } = await site({ quietSeconds: 1, maxQuietSeconds: 2 })
   const called = taken(await hook(service, urls.rebuild))
   assert.equal(taken(await hook(service, urls.rebuild)).name, called.name)
   assert.equal((await untilDone(service, as, called.name)).error, undefined)
 })
 
-test('whoever asks over the API ends the waiting', async () => {
+test('a rebuild over the API ends the quiet period', async () => {
   const { name, urls } = await site(LONG)
   const called = taken(await hook(service, urls.rebuild))
   const asked = await post(`${name}:rebuild`)
@@ -384,7 +384,7 @@ test('whoever asks over the API ends the waiting', async () => {
   assert.equal((await untilDone(service, as, called.name)).error, undefined)
 })
 
-test('an upload, an activation and a change of variables do not wait for a build that lets calls settle', async () => {
+test('an upload, an activation and a change of variables do not wait for a build in its quiet period', async () => {
   const { name, url, urls } = await site(LONG)
   await deploy(service, as, name, page('second'))
   const called = taken(await hook(service, urls.rebuild))
@@ -403,7 +403,7 @@ test('an upload, an activation and a change of variables do not wait for a build
   assert.match((await siteAnswer(service, url)).text, /third/)
 })
 
-test('an environment is deleted while a build lets calls settle, and its URLs are not valid from then on', async () => {
+test('an environment is deleted during a quiet period, and its URLs are invalid from then on', async () => {
   const { name, urls } = await site(LONG)
   const called = taken(await hook(service, urls.rebuild))
   const deleted = await service.call(`/v1/${name}`, { method: 'DELETE', as })
@@ -436,7 +436,7 @@ test('the ledger has pages, in both orders, and those of one operation', async (
   assert.equal((await service.call(`/v1/${name}/triggers?pageToken=x`, { as })).reason, 'PAGE_TOKEN_INVALID')
 })
 
-test('what was answered with 200 is there after kill -9, and what lets calls settle goes on after a restart', async (t) => {
+test('calls that got 200 survive kill -9, and a quiet period continues after a restart', async (t) => {
   let own = await startService(t)
   const { dataDir } = own
   const login = await own.login()

@@ -1,4 +1,4 @@
-/** The suite's origin and its client in one process, which is told what stands between the two. */
+/** The suite's origin and its client in one process. A message names the address of the cache between them. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,9 +15,8 @@ type Runner = {
 }
 type TestSet = { tests: Test[] }
 
-/** Most of a test is a pause of some seconds in which an object becomes stale: those of many tests may pass together. */
+/** Most of a test is a pause of some seconds in which an object becomes stale, so many tests run at the same time. */
 const AT_ONCE = 120
-/** A cache that does not answer fails the test, and does not hold up the others. */
 
 const [, , folder = ''] = process.argv
 const load = (file: string) => import(pathToFileURL(join(folder, file)).href)
@@ -27,7 +26,7 @@ const [config, state, test]: Handler[] = await Promise.all(
 )
 const HANDLERS: Record<string, Handler | undefined> = { config, state, test }
 
-// The suite's own server listens to the whole network.
+// The suite's own server listens on all interfaces, so it is not used.
 const origin = createServer((incoming, outgoing) => {
   const [, kind = '', ...path] = new URL(incoming.url ?? '', 'http://origin').pathname.split('/')
   const handle = HANDLERS[kind]
@@ -60,11 +59,13 @@ type Asked = { method?: string; headers?: [string, string][]; body?: string }
 
 /**
  * What the suite's client needs of `fetch`. Node's own adds `cache-control: no-cache` to a request that is not to come
- * from a cache, which is for the tests to say; each request has its own connection, as with the suite's own client.
+ * from a cache, which only the tests should decide; each request has its own connection, as with the suite's own
+ * client.
  */
 async function ask(url: string, { method = 'GET', headers = [], body }: Asked = {}) {
+  // A cache that does not answer fails its own test, and does not delay the others.
   const sent = request(url, { method, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) })
-  // One that comes after the response is the body's as well.
+  // An error after the response headers rejects the read of the body, too.
   sent.on('error', () => undefined)
   sent.setHeader('accept', '*/*')
   for (const [name, value] of headers) sent.appendHeader(name, String(value))

@@ -1,8 +1,8 @@
 /**
  * The public suite of HTTP cache behaviour, the one behind cache-tests.fyi, against any shared cache.
  *
- * It is fetched when it is needed and is no dependency: its package brings an old npm with it. What is run is what was
- * reviewed, for the digest of the package is written here.
+ * It is fetched when it is needed and is no dependency: its package brings an old npm with it. Its code was reviewed;
+ * the digest of the package ensures that no other version runs.
  */
 import { execFile, fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,28 +17,31 @@ export const KINDS: readonly Kind[] = ['required', 'optimal', 'check']
 
 export type Judged = {
   id: string
-  /** What the suite says that a cache does. */
+  /** Behaviour that the suite expects of a cache. */
   name: string
   kind: Kind
   /**
-   * `untried`: what the test builds upon did not come about, or a test that it depends on does not pass, so that it says
-   * nothing of the cache. The suite's site shows such a test as neither passed nor failed; we never count it as passed.
+   * `untried`: the setup of the test failed, or a test that it depends on does not pass, so that its result says
+   * nothing about the cache. The suite's site shows such a test as neither passed nor failed; we never count it as
+   * passed.
    */
   outcome: 'pass' | 'fail' | 'untried'
   why: string
 }
 
 export type CacheSuite = AsyncDisposable & {
-  /** What a cache is to be put in front of. */
+  /** The origin that the cache must be put in front of. */
   origin: { host: string; port: number }
-  /** Takes all tests of the suite to this address. Once in the life of a suite, which keeps its results. */
+  /** Runs all tests of the suite against this address. Only once per suite, since it keeps its results. */
   run(base: string): Promise<Judged[]>
 }
 
 const PACKAGE = 'http-cache-tests@0.4.5'
 const DIGEST = 'DjuwN9nUZXLTW+wav1LRESCZNVxl8SshwOy4z1pxuWbWt5/ay6sM9QQ1lebBaDO6P1IMBoK6mdf+PuVP/QNL8A=='
 
-/** Where the suite lies: in the folder that `CACHE_SUITE` names, to try another version of it, or fetched into this one. */
+/**
+ * Where the suite is: in the folder that `CACHE_SUITE` names, to try another version of it, or fetched into this one.
+ */
 export async function fetchCacheSuite(folder: string): Promise<string> {
   const { CACHE_SUITE: own } = process.env
   if (own) return own
@@ -53,10 +56,10 @@ export async function fetchCacheSuite(folder: string): Promise<string> {
   return join(folder, 'package')
 }
 
-/** A process of its own: the suite keeps its state in its modules, and is one run in the life of a process. */
+/** A process of its own: the suite keeps its state in its modules, so a process can run it only once. */
 export async function startCacheSuite(suiteFolder: string): Promise<CacheSuite> {
   const child = fork(new URL('./cache-suite-process.ts', import.meta.url), [suiteFolder], {
-    // It writes whatever the origin wonders about.
+    // It prints everything that its origin finds unusual.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const exited = once(child, 'exit')
@@ -84,7 +87,7 @@ export async function startCacheSuite(suiteFolder: string): Promise<CacheSuite> 
 export type SuiteRequest = { base: string }
 export type SuiteMessage = { port?: number; tests?: SuiteTest[] }
 export type SuiteTest = { id: string; name: string; kind: Kind; dependsOn: string[]; result: SuiteResult }
-/** `true`, or the kind of the fault and its words; nothing where the suite did not come to it. */
+/** `true`, or the kind of the fault and its message; undefined if the suite did not run the test. */
 export type SuiteResult = true | [fault: string, message: string] | undefined
 
 /** As the suite's own site does, where a test whose dependency does not pass says nothing. */

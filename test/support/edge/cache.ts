@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import type { Limits } from '../../../src/edge/limits.ts'
 import type { Target } from '../../../src/edge/routes.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { type Answer, ask, HOST, serverTarget, startTestEdge, startUpstream, type TestEdge } from './edge.ts'
+import { ask, type EdgeResponse, HOST, serverTarget, startTestEdge, startUpstream, type TestEdge } from './edge.ts'
 
 type Options = { limits?: Partial<Limits>; memoryBytes?: number; diskBytes?: number; target?: Partial<Target> }
 
 export type CachedApp = TestEdge & {
   app: { port: number }
-  /** What the app was asked, in order. */
+  /** The requests that the app received, in order. */
   asked: IncomingMessage[]
-  /** Time goes by for the cache, and for nobody else. */
+  /** Advances the clock of the cache alone. */
   pass(seconds: number): void
-  get(path?: string, headers?: Record<string, string>): Promise<Answer>
+  get(path?: string, headers?: Record<string, string>): Promise<EdgeResponse>
 }
 
 export async function cachedApp(t: Scope, listener: RequestListener, options: Options = {}): Promise<CachedApp> {
@@ -23,7 +23,7 @@ export async function cachedApp(t: Scope, listener: RequestListener, options: Op
   const asked: IncomingMessage[] = []
   const app = await startUpstream(t, (request, response) => {
     asked.push(request)
-    // By the real clock it would look old as soon as time has been moved.
+    // With a real date the response would look old as soon as the clock has been advanced.
     response.sendDate = false
     listener(request, response)
   })
@@ -42,8 +42,9 @@ export async function cachedApp(t: Scope, listener: RequestListener, options: Op
   }
 }
 
-/** The word of the cache about an answer, without its own name. */
-export const statusOf = ({ headers }: Answer): string => String(headers['cache-status']).replace(/^headland; /, '')
+/** The `Cache-Status` of a response, without the name of the cache. */
+export const statusOf = ({ headers }: EdgeResponse): string =>
+  String(headers['cache-status']).replace(/^headland; /, '')
 
 /** Answers with these headers. */
 export function send(response: ServerResponse, headers: Record<string, string>, body: string | Buffer = 'body') {
@@ -51,7 +52,7 @@ export function send(response: ServerResponse, headers: Record<string, string>, 
   response.end(body)
 }
 
-/** Answers that say how many there were, so that two of them differ. */
+/** Numbered responses, so that no two are the same. */
 export function counting(headers: Record<string, string>): RequestListener {
   let count = 0
   return (_, response) => send(response, headers, `answer ${++count}`)

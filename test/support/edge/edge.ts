@@ -1,4 +1,4 @@
-/** An edge server in this process, upstreams for it, and a client that says exactly what it is told to. */
+/** An edge server in this process, upstreams for it, and a client that sends exactly the given bytes. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
@@ -47,7 +47,7 @@ export async function startUpstream(t: Scope, listener: RequestListener): Promis
   return { http, port: await listenOn(t, http) }
 }
 
-/** An application that speaks bytes. */
+/** An application that writes raw bytes. */
 export async function startRawUpstream(t: Scope, onConnection: (socket: Socket) => void): Promise<{ port: number }> {
   const sockets = new Set<Socket>()
   const server = createTcpServer((socket) => {
@@ -81,7 +81,7 @@ async function listenOn(t: Scope, http: Server): Promise<number> {
   return (http.address() as AddressInfo).port
 }
 
-export type Answer = {
+export type EdgeResponse = {
   status: number
   headers: IncomingMessage['headers']
   rawHeaders: string[]
@@ -91,15 +91,15 @@ export type Answer = {
 
 type Asked = { host?: string; path?: string; method?: string; headers?: Record<string, string>; body?: Buffer | string }
 
-/** A whole request and its whole answer, over a connection of their own. */
-export async function ask(port: number, asked: Asked = {}): Promise<Answer> {
+/** One request and its complete response, over a connection of its own. */
+export async function ask(port: number, asked: Asked = {}): Promise<EdgeResponse> {
   const { host = HOST, path = '/', method = 'GET', headers = {}, body } = asked
   const sent = request({ host: '127.0.0.1', port, path, method, headers: { host, ...headers }, agent: false })
   sent.end(body)
   return readAnswer(sent)
 }
 
-export async function readAnswer(sent: ReturnType<typeof request>): Promise<Answer> {
+export async function readAnswer(sent: ReturnType<typeof request>): Promise<EdgeResponse> {
   const [received] = (await once(sent, 'response')) as [IncomingMessage]
   const chunks: Buffer[] = []
   for await (const chunk of received) chunks.push(chunk)
@@ -108,7 +108,7 @@ export async function readAnswer(sent: ReturnType<typeof request>): Promise<Answ
   return { status: statusCode, headers, rawHeaders, body: whole, text: whole.toString() }
 }
 
-/** Writes bytes, and reads until the other side closes or the text holds what is waited for. */
+/** Writes bytes, and reads until the other side closes or the expected text has arrived. */
 export async function askRaw(port: number, text: string, until?: RegExp): Promise<{ text: string; socket: Socket }> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -137,7 +137,7 @@ export function readRaw(socket: Socket, until?: RegExp): Promise<string> {
 export const connectionsOf = (http: Server): Promise<number> =>
   new Promise((resolve, reject) => http.getConnections((error, count) => (error ? reject(error) : resolve(count))))
 
-/** Lets everything run until a number has not changed for many turns of the event loop: nobody can go on. */
+/** Lets everything run until a number has not changed for many turns of the event loop: no work is left. */
 export async function untilStill(read: () => number): Promise<number> {
   let last = read()
   for (let turns = 0; turns < 2000; turns++) {

@@ -1,4 +1,4 @@
-/** An HTTP server with or without the fast lane, and a client that knows when the server has read what it sent. */
+/** An HTTP server with or without the fast path, and a client that knows when the server has read what it sent. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -15,13 +15,13 @@ export type FastPathServer = {
   port: number
   connections: Connections
   close(): void
-  /** What node:http was asked, in order. */
+  /** The requests that reached node:http, in order. */
   asked: IncomingMessage[]
   troubles: unknown[]
 }
 
 type Options = {
-  /** Without it, there is no lane. */
+  /** Without it, there is no fast path. */
   answer?(request: PlainRequest, socket: Socket): Wire | undefined
   listener: RequestListener
   limits?: Partial<Limits>
@@ -73,12 +73,12 @@ export async function startFastPathServer(t: Scope, options: Options): Promise<F
 
 export type Client = {
   socket: Socket
-  /** The server's end of it. */
+  /** The server's side of the connection. */
   peer: Socket
-  /** All that came, as latin1. */
+  /** Everything received, as latin1. */
   text(): string
   isClosed(): boolean
-  /** Resolves when the server has read it, and said what it has to say. */
+  /** Resolves when the server has read the bytes and written its response. */
   send(bytes: string): Promise<void>
   settle(): Promise<void>
 }
@@ -125,7 +125,7 @@ export async function connectTo({ http, port }: { http: Server; port: number }):
   }
 }
 
-/** After so many turns of the event loop without a word, a server in this process has none to say. */
+/** A server in this process that wrote nothing for so many turns of the event loop has nothing to write. */
 const STILL_TURNS = 6
 const MAX_TURNS = 10_000
 

@@ -1,10 +1,13 @@
-/** Bytes over a connection, and the answers that come back: for what no honest client library would send as it stands. */
+/**
+ * Sends raw bytes over a connection and reads the responses: for requests that no HTTP client library would send
+ * unchanged.
+ */
 import { connect, type Socket } from 'node:net'
 import { TIMEOUT_MS } from '../until.ts'
 
 export type RawAnswer = {
   status: number
-  /** The status line and the headers as they came. */
+  /** The status line and the headers as received. */
   head: string
   header(name: string): string | undefined
   body: string
@@ -13,9 +16,12 @@ export type RawAnswer = {
 export type RawConnection = {
   socket: Socket
   send(bytes: string | Buffer): void
-  /** The next answer that is not an interim one (1xx). Whether one has a body cannot be told from a HEAD's answer itself. */
+  /**
+   * The next response that is not interim (1xx). The caller says whether it answers a HEAD, since such a response has
+   * no body.
+   */
   answer(to?: { head?: boolean }): Promise<RawAnswer>
-  /** How many interim answers came before those that were read. */
+  /** How many interim responses came before those that were read. */
   interim(): number
   /** Resolves when the other side has closed. */
   closed(): Promise<void>
@@ -43,7 +49,7 @@ export function openRaw(address: string): RawConnection {
     received = Buffer.concat([received, chunk])
     changed()
   })
-  // A reset is a way to close, too: what came before it counts.
+  // A reset closes the connection as well; what was received before it is kept.
   socket.on('error', close)
   socket.on('end', close)
   socket.on('close', close)
@@ -103,7 +109,7 @@ export function openRaw(address: string): RawConnection {
   }
 }
 
-/** One request, its answer, and no more. */
+/** One request and its response. */
 export async function sendRaw(address: string, bytes: string | Buffer, to?: { head?: boolean }): Promise<RawAnswer> {
   const connection = openRaw(address)
   try {

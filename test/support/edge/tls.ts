@@ -36,7 +36,7 @@ export async function makeCertificate(t: Scope, { names }: Certificate) {
   return { key: await readFile(keyFile, 'utf8'), cert: await readFile(certificateFile, 'utf8') }
 }
 
-/** Counts the connections that it is asked for. */
+/** Records the server name (SNI) of each connection. */
 export async function startTls(t: Scope, certificate: { key: string; cert: string }) {
   const names: string[] = []
   const server = createServer({
@@ -46,7 +46,7 @@ export async function startTls(t: Scope, certificate: { key: string; cert: strin
       callback(null)
     },
   })
-  // Whoever looks at the certificate leaves at once.
+  // A client that only reads the certificate disconnects at once.
   server.on('tlsClientError', () => undefined)
   server.on('secureConnection', (socket) => socket.on('error', () => undefined).resume())
   t.after(() => server.close())

@@ -1,4 +1,4 @@
-/** A DNS server on the loopback that knows what a test tells it: addresses by name, and names that it does not answer. */
+/** A DNS server on the loopback with records from the test: addresses by name, and names for which it never answers. */
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import type { Scope } from '../folder.ts'
@@ -9,7 +9,7 @@ export type DnsServer = {
   /** `127.0.0.1:port`, as a resolver takes it. */
   address: string
   zone: Zone
-  /** The names that were asked for, each as often as it was. */
+  /** The names of all queries, repetitions included. */
   asked: string[]
 }
 

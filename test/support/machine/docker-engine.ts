@@ -1,6 +1,6 @@
 /**
- * Docker's engine on a machine of its own: namespaces for processes, mounts and the network, so that it binds no address
- * here, changes no rule of the firewall, and is gone with its first process, whatever it has started.
+ * Docker's engine in namespaces of its own for processes, mounts and the network, so that it binds no address of this
+ * machine, changes no firewall rule, and ends with its first process, together with everything that it started.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,19 +15,22 @@ import { BASE_FILES, BASE_IMAGE, CERTIFICATES, CLI_PLUGINS, dockerEnvironment } 
 
 const MAX_MS = 300_000
 const STOP_MS = 30_000
-/** A test that is killed leaves nothing that runs. */
+/** A test that is killed leaves no running process behind. */
 const WITH_US = ['--pdeathsig', 'KILL']
 
 export type DockerEngine = {
-  /** For programs that speak to the engine. */
+  /** Environment of programs that talk to the engine. */
   environment: Record<string, string>
-  /** What it prints. */
+  /** Resolves to the output. */
   docker(...args: string[]): Promise<string>
-  /** The words that start a program in the engine's network, where published ports are. */
+  /** The command prefix that starts a program in the engine's network, where published ports are. */
   inside: string[]
 }
 
-/** Of the new network's own: a `/sys` shows the network that it was mounted in. The cgroups are those of the machine. */
+/**
+ * Mounted again, since a `/sys` shows the network namespace in which it was mounted. The cgroups are those of the
+ * machine.
+ */
 const MACHINE = `
   mount --rbind /sys/fs/cgroup "$1"
   mount -t sysfs sysfs /sys
@@ -39,7 +42,7 @@ const MACHINE = `
 
 export async function startDocker(test: Scope): Promise<DockerEngine> {
   const ends: (() => unknown)[] = []
-  // The last thing first: its folder goes when nobody is there to write to it.
+  // In reverse order: the folder is removed after every process that writes to it has ended.
   const t: Scope = { after: (end) => void ends.unshift(end) }
   test.after(async () => {
     for (const end of ends) await end()
@@ -86,20 +89,23 @@ const firstOf = ({ pid }: ChildProcess): number | undefined =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()) || undefined
 
 async function untilItListens(machine: ChildProcess) {
-  const said: string[] = []
+  const lines: string[] = []
   const exited = once(machine, 'exit').then(() => {
-    throw new Error(`dockerd ended before it listened:\n${said.join('\n')}`)
+    throw new Error(`dockerd ended before it listened:\n${lines.join('\n')}`)
   })
   const listens = new Promise<void>((resolve) => {
     createInterface({ input: machine.stderr as Readable }).on('line', (line) => {
-      if (said.length < 1000) said.push(line)
+      if (lines.length < 1000) lines.push(line)
       if (line.includes('API listen on')) resolve()
     })
   })
   await Promise.race([listens, exited])
 }
 
-/** To the world outside, through a process that makes every connection itself. It reaches nothing on loopback here. */
+/**
+ * Access to the internet through a process that makes each connection itself. It reaches no loopback address of this
+ * machine.
+ */
 async function connect(t: Scope, pid: number, environment: Record<string, string>) {
   const args = ['--configure', '--mtu=65520', '--disable-host-loopback', '--ready-fd=3', String(pid), 'tap0']
   const cable = spawn('setpriv', [...WITH_US, 'slirp4netns', ...args], {
@@ -121,11 +127,11 @@ async function importBase({ docker, environment }: DockerEngine) {
   await docker('image', 'inspect', BASE_IMAGE)
 }
 
-async function end(child: ChildProcess, toldOf: () => number | undefined) {
+async function end(child: ChildProcess, pidOf: () => number | undefined) {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
-  const told = toldOf()
-  if (told !== undefined) process.kill(told, 'SIGTERM')
+  const pid = pidOf()
+  if (pid !== undefined) process.kill(pid, 'SIGTERM')
   const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
   await exited
   clearTimeout(late)

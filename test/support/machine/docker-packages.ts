@@ -1,6 +1,6 @@
 /**
- * Docker's engine and the base of an image, from Debian's packages: unpacked into a folder and not installed, since a
- * machine that has them would start them. The mirrors are those that apt has here, and apt checks what they send.
+ * Docker's engine and the base of an image, from Debian's packages: unpacked into a folder and not installed, since an
+ * installation would start the engine. The mirrors are those of this machine's apt, which verifies the packages.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const ROOT = join(FOLDER, 'root')
 /** The first suite of Debian with Docker 28, which compose.yaml asks for. Its programs run on the C library of Debian 12. */
 const SUITE = 'forky'
 const OF_SUITE = ['docker.io', 'docker-cli', 'docker-buildx', 'docker-compose', 'containerd', 'tini-static']
-/** What needs the C library of its own suite comes from the machine's. */
+/** Packages that need the C library of their own suite come from the suite of this machine. */
 const OF_MACHINE = [
   ...['runc', 'iptables', 'libxtables12', 'libnftnl11', 'libmnl0', 'libip4tc2', 'libip6tc2'],
   ...['libnetfilter-conntrack3', 'libnfnetlink0', 'slirp4netns', 'libslirp0', 'debootstrap'],
@@ -24,13 +24,13 @@ const OF_MACHINE = [
 export const BASE_IMAGE = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync(join(TOP, 'Dockerfile'), 'utf8'))?.[1] ?? ''
 const BASE_SUITE = /^node:\d+-(\w+)-slim$/.exec(BASE_IMAGE)?.[1] ?? ''
 
-/** The files of `BASE_IMAGE`, as near as they can be had without a registry of images. */
+/** The files of `BASE_IMAGE`, as close as possible without an image registry. */
 export const BASE_FILES = join(FOLDER, `base-${BASE_SUITE}`)
 
 export const CLI_PLUGINS = join(ROOT, 'usr/libexec/docker/cli-plugins')
 export const isDockerThere = (): boolean => existsSync(CLI_PLUGINS) && existsSync(BASE_FILES)
 
-/** Programs and libraries, for everything of Docker that is run. */
+/** The search paths of programs and libraries for all of Docker's programs. */
 export function dockerEnvironment(): Record<string, string> {
   const libraries = readdirSync(join(ROOT, 'usr/lib'))
     .filter((name) => name.endsWith('-linux-gnu'))
@@ -49,14 +49,14 @@ export function prepareDocker() {
   if (!existsSync(BASE_FILES)) into(BASE_FILES, (draft) => makeBase(draft, mirror))
 }
 
-/** Nothing on another system than Debian. */
+/** Undefined on a system other than Debian. */
 function mirrorOfMachine(): string | undefined {
   const format = '$(ORIGIN)|$(LABEL)|$(COMPONENT)|$(REPO_URI)'
   const targets = execFileSync('apt-get', ['indextargets', '--format', format, 'Created-By: Packages'])
   return /^Debian\|Debian\|main\|(\S+)$/m.exec(targets.toString())?.[1]
 }
 
-/** In place only when it is whole. */
+/** The folder gets its final name only when it is complete. */
 function into(place: string, make: (draft: string) => void) {
   const draft = `${place}.${process.pid}`
   mkdirSync(draft, { recursive: true })
@@ -93,7 +93,7 @@ function unpackPackages(draft: string, mirror: string) {
     execFileSync('dpkg-deb', ['--extract', join(options.cwd, file), draft])
   }
   rmSync(apt, { recursive: true })
-  // Which program it is, it is told by its name; the links are made when the package is installed.
+  // The program acts by the name it is called by; the package makes these links when it is installed.
   mkdirSync(join(draft, 'bin'))
   for (const name of [
     'iptables',
@@ -130,5 +130,5 @@ function makeBase(draft: string, mirror: string) {
   cpSync('/etc/ssl/certs/ca-certificates.crt', join(draft, CERTIFICATES), { dereference: true })
 }
 
-/** In the base image. Its place is that of Debian's package, which adds the machine's own to it again. */
+/** The path in the base image. Debian's package uses the same path, and adds the machine's own certificates again. */
 export const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'

@@ -1,4 +1,4 @@
-/** Hostile builds and apps, what they must not leave behind, and a neighbour who must not notice. */
+/** Hostile builds and apps, what they must not leave behind, and a neighbouring site that must not be affected. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ import { createEnvironment } from '../service/environment.ts'
 import type { Login, TestService } from '../service/service.ts'
 import { TIMEOUT_MS, until } from '../until.ts'
 
-/** A build that runs a script of ours and leaves one page, if it gets that far. */
+/** A build that runs the given script and writes one page, if it gets that far. */
 export const buildOf = (script: string, more: Files = {}): Files => ({
   'package.json': JSON.stringify({ name: 'hostile', scripts: { build: 'node build.js' } }),
   'build.js': `
@@ -27,7 +27,7 @@ export const buildOf = (script: string, more: Files = {}): Files => ({
   ...more,
 })
 
-/** A server whose handler is ours; what it does not answer itself is answered with `fine`. */
+/** A server with the given handler; requests that the handler does not answer get `fine`. */
 export const appOf = (handler: string, more: Files = {}): Files => ({
   'package.json': JSON.stringify({ name: 'hostile', scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -42,7 +42,7 @@ export const appOf = (handler: string, more: Files = {}): Files => ({
   ...more,
 })
 
-/** Reports how each attempt ended: the code of its error, or what came of it. */
+/** Reports how each attempt ended: the code of its error, or its result. */
 export const TRY = `
   const attempt = (name, act) => {
     let outcome
@@ -90,26 +90,26 @@ export async function assertNothingLeft(service: TestService, environment: resou
 }
 
 function tracesOf(service: TestService, environment: resources.Environment, apps: number): string[] {
-  const cages = cagesOf(service)
+  const cgroups = cgroupsOf(service)
   const folders = namesIn(join(folderOf(service, environment), 'work'))
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .filter((line) => line.includes(service.dataDir))
   return [
     ...(apps > 0 ? [] : processesOf(service, userOf(service, environment))).map((each) => `process ${each}`),
-    ...cages.filter((cgroup) => cgroup.endsWith('_build')).map((cgroup) => `cgroup ${cgroup}`),
+    ...cgroups.filter((cgroup) => cgroup.endsWith('_build')).map((cgroup) => `cgroup ${cgroup}`),
     ...mounts.map((mount) => `mount ${mount}`),
     ...folders.map((folder) => `work folder ${folder}`),
-    // Each app that runs has one of each.
-    ...extra('link', linksOf(service), cages.filter((cgroup) => cgroup.endsWith('_app')).length),
+    // Each running app has one of each.
+    ...extra('link', linksOf(service), cgroups.filter((cgroup) => cgroup.endsWith('_app')).length),
   ]
 }
 
 const extra = (what: string, names: readonly string[], max: number): string[] =>
   names.length > max ? names.map((name) => `${what} ${name}, one of more than ${max}`) : []
 
-/** The cages of this service, each once. */
-export function cagesOf({ dataDir }: TestService): string[] {
+/** The cgroups of this service, each once. */
+export function cgroupsOf({ dataDir }: TestService): string[] {
   const own = ownFolder(dataDir)
   const found = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
@@ -136,20 +136,20 @@ export function linksOf({ dataDir }: TestService): string[] {
   return namesIn('/sys/class/net').filter((name) => name.startsWith(namespaces))
 }
 
-/** Processes of a user, but those of another service on this machine, which may have the same users. */
+/** Processes of a user, without those of another service on this machine, which may use the same user ids. */
 export function processesOf({ dataDir }: TestService, uid: number): string[] {
   return namesIn('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       const status = textOf(`/proc/${pid}/status`)
       if (!new RegExp(`^Uid:\\t${uid}\\t`, 'm').test(status)) return []
-      const cages = textOf(`/proc/${pid}/cgroup`)
-      const isOfAnother = /\/headland-[0-9a-f]{12}\//.test(cages) && !cages.includes(ownFolder(dataDir))
+      const cgroups = textOf(`/proc/${pid}/cgroup`)
+      const isOfAnother = /\/headland-[0-9a-f]{12}\//.test(cgroups) && !cgroups.includes(ownFolder(dataDir))
       return isOfAnother ? [] : [`${pid} ${/^Name:\t(.*)$/m.exec(status)?.[1]}`]
     })
 }
 
-/** Where the apps of this service are reached from the machine. */
+/** The addresses at which this machine reaches the apps of this service. */
 export async function addressesOfApps(service: TestService): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ip', ['-j', 'route', 'show'])
   const routes: { dst: string; dev?: string }[] = JSON.parse(stdout)
@@ -158,17 +158,17 @@ export async function addressesOfApps(service: TestService): Promise<string[]> {
 }
 
 export type Watch = {
-  /** From now on, answers count for another part of the test. */
+  /** From now on, responses are counted for another part of the test. */
   enter(phase: string): void
-  /** How long half of the answers took at most, by part, in milliseconds. */
+  /** The median response time of each part, in milliseconds. */
   medians(): Record<string, number>
-  /** Asks no more. */
+  /** Stops the requests. */
   stop(): Promise<{ count: number; failures: string[] }>
 }
 
 const EVERY_MS = 20
 
-/** A visitor who asks the same thing again and again, at ease, and remembers how long it took. */
+/** A visitor that repeats one request, with pauses, and records how long each took. */
 export function watchSite(service: TestService, url: string): Watch {
   const { hostname, port } = new URL(service.edge)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -239,7 +239,7 @@ function textOf(path: string): string {
   }
 }
 
-/** Processes and groups come and go while one looks. */
+/** Processes and cgroups may disappear between listing and reading. */
 function whenGone<T>(error: unknown, instead: T): T {
   if (['ENOENT', 'ESRCH', 'ENODEV', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return instead
   throw error

@@ -1,4 +1,4 @@
-/** Jobs in views, and a small world around this machine for them to reach, so that no test needs a real one. */
+/** Jobs in network views, and a few simulated hosts around this machine, so that no test needs a real network. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -20,7 +20,7 @@ import { testSandbox } from './engine.ts'
 const BUBBLEWRAP = '/usr/bin/bwrap'
 const TENANT = { uid: 265_001, gid: 265_001 }
 
-/** Why these tests cannot be run here; nothing where they can. */
+/** Why these tests cannot run here; undefined if they can. */
 export async function reasonToSkip(scope: Scope): Promise<string | undefined> {
   try {
     accessSync(BUBBLEWRAP)
@@ -99,11 +99,11 @@ const call = ([name, place]) => new Promise((resolve) => {
 Promise.all(Object.entries(values).map(call)).then((found) => console.log(JSON.stringify(Object.fromEntries(found))))
 `
 
-/** A neighbour of this machine on a network of its own, with a listener that tells callers who they are. */
+/** A neighbour of this machine on a network of its own, with a listener that answers with the address of the caller. */
 export async function startNeighbour(scope: Scope) {
   const number = randomInt(1, 65_536)
   const link = `nb${number}`
-  // A network of four addresses, somewhere: tests that run at once seldom meet.
+  // A random network of four addresses, so that parallel tests seldom collide.
   const net = `198.18.${number >> 8}`
   const first = (number & 63) * 4
   const [machine, address, lan] = [
@@ -120,7 +120,7 @@ export async function startNeighbour(scope: Scope) {
     `route add default via ${machine}`,
   ])
   await runIp([`addr add ${machine}/30 dev ${link}`, `link set dev ${link} up`, `route add ${lan}/32 dev ${link}`])
-  const [file = '', ...args] = namespace.enter([process.execPath, '-e', TELLS_WHO_CALLS])
+  const [file = '', ...args] = namespace.enter([process.execPath, '-e', ANSWER_WITH_CALLER])
   const listener = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const gone = once(listener, 'close')
   scope.after(async () => {
@@ -131,7 +131,7 @@ export async function startNeighbour(scope: Scope) {
   })
   const [port] = await once(listener.stdout, 'data')
   return {
-    /** The address of the neighbour, a private one of the same, and the one by which it knows this machine. */
+    /** The neighbour's address, its private address, and the address of this machine in that network. */
     address,
     lan,
     machine,
@@ -145,12 +145,12 @@ export async function startNeighbour(scope: Scope) {
   }
 }
 
-const TELLS_WHO_CALLS = `
+const ANSWER_WITH_CALLER = `
 const server = require('node:net').createServer((socket) => socket.on('error', () => {}).end(socket.remoteAddress))
 server.listen(0, '0.0.0.0', () => console.log(server.address().port))
 `
 
-/** A listener on every address of this machine, and how many have called. */
+/** A listener on every address of this machine, and the number of calls it received. */
 export async function startListener(scope: Scope, host = '0.0.0.0') {
   const listener = { port: 0, calls: 0 }
   const server = createServer((socket) => {
@@ -205,7 +205,7 @@ export async function startResolver(scope: Scope, addressOf: Record<string, stri
   return resolverFile
 }
 
-/** What of a service is on this machine, by the name of its interfaces and tables. */
+/** The network interfaces and firewall tables of a service on this machine, found by name. */
 export async function tracesOf(id: string): Promise<string[]> {
   const [links, routes, tables] = await Promise.all([
     run('ip', ['-br', 'link']),

@@ -1,9 +1,9 @@
-/** Which processes there are, as the kernel of a Linux tells it. */
+/** The processes of this machine, as Linux reports them. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 export type Running = { pid: number; parent: number; group: number; command: string[]; program: string }
 
-/** Those that are gone but were not waited for are none. */
+/** Zombies, which ended but were not waited for, are left out. */
 export function runningProcesses(): Running[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
@@ -15,7 +15,7 @@ export function runningProcesses(): Running[] {
       const program = readlinkSync(`/proc/${name}/exe`)
       return [{ pid: Number(name), parent: Number(parent), group: Number(group), command, program }]
     } catch {
-      // It went while it was looked at, or is a thread of the kernel, which runs no program.
+      // It ended meanwhile, or it is a kernel thread, which runs no program.
       return []
     }
   })

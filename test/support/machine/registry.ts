@@ -1,4 +1,4 @@
-/** A registry without a network: packages whose commands say what they are and which Node runs them. */
+/** A package registry without a network: the commands of its packages print their name and the Node that runs them. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Registry } from '../../../src/builds/toolchain/registry.ts'
@@ -14,12 +14,12 @@ const COMMANDS: Record<string, Record<string, string>> = {
 
 export function fakeRegistry(published: Published = {}) {
   const registry = {
-    /** What was asked for, in order. */
+    /** The requests, in order. */
     asked: [] as string[],
     fetched: [] as string[],
     /** Every call fails with this. */
     fault: undefined as Error | undefined,
-    /** Called in the middle of a fetch, when half of it is there. */
+    /** Called in the middle of a download, after half of it. */
     halfway: async (_signal: AbortSignal): Promise<void> => undefined,
 
     async versions(name) {
@@ -57,6 +57,6 @@ export function fakeRegistry(published: Published = {}) {
 
 async function write(file: string, text: string) {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  // As a service with a strict umask would.
+  // With the modes that a service with a strict umask writes.
   await writeFile(file, text, { mode: 0o600 })
 }

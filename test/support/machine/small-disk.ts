@@ -1,4 +1,4 @@
-/** A disk that is soon full: a file system in memory. Only root can mount one. */
+/** A small disk that a test can fill: a file system in memory. Only root can mount one. */
 import { execFile } from 'node:child_process'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { type Scope, temporaryFolder } from '../folder.ts'
 
 const run = promisify(execFile)
 
-/** Why there can be none here; undefined where there can. */
+/** Why it is not available here; undefined where it is. */
 export const noSmallDisk: string | undefined =
   process.platform === 'linux' && process.getuid?.() === 0 ? undefined : 'only root can mount a small disk'
 
@@ -15,14 +15,14 @@ export async function smallDisk(t: Scope, megabytes: number) {
   const folder = await temporaryFolder({ after: () => undefined })
   await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700`, 'headland-test', folder])
   t.after(async () => {
-    // Whoever still has a file open there does not keep the test from ending.
+    // Lazily, so that a process with an open file there does not keep the test from ending.
     await run('umount', ['--lazy', folder])
     await rm(folder, { recursive: true, force: true })
   })
   const filler = join(folder, 'filler')
   return {
     folder,
-    /** To the last byte. */
+    /** Fills it to the last byte. */
     async fill() {
       const file = await open(filler, 'a')
       try {

@@ -1,6 +1,6 @@
 /**
- * Stalls of the running service, as it tells them itself in `/metrics`: how long its event loops stood still. Machines that
- * run tests are noisy, so what is asserted is generous: an attack that works takes many seconds.
+ * Stalls of the running service, from its own `/metrics`: how long its event loops were blocked. Machines that run
+ * tests are noisy, so the bound is generous: an attack that works blocks for many seconds.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -10,8 +10,8 @@ import type { TestService } from '../service/service.ts'
 export type Stalls = Record<'control' | 'edge', { count: number; longestMs: number }>
 
 /**
- * Generous: what is promised is 50 ms, on a machine that does nothing else. It is counted in processor time, which other
- * programs do not lengthen.
+ * Generous: the promise is 50 ms on an otherwise idle machine. It is measured in CPU time, which other programs do not
+ * lengthen.
  */
 export const MAX_STALL_MS = 1000
 
@@ -22,32 +22,32 @@ export async function readStalls({ api }: Pick<Watched, 'api'>): Promise<Stalls>
   return { control: stallsOf('control', text), edge: stallsOf('edge', text) }
 }
 
-/** Runs something hostile; fails where an event loop of the service worked for longer than `mostMs` at a stretch meanwhile. */
+/** Runs something hostile; fails where an event loop of the service was blocked for longer than `maxMs` meanwhile. */
 export async function withoutStall<T>(service: Watched, work: () => Promise<T>, maxMs = MAX_STALL_MS): Promise<T> {
   const logBefore = service.log().length
   const result = await work()
-  // A stall that goes on holds this answer up, and is told before the next.
+  // A stall that is still going on delays this response, and is in the metrics before the next one.
   await readStalls(service)
   await readStalls(service)
-  const told = [
+  const stalls = [
     ...service
       .log()
       .slice(logBefore)
       .matchAll(/^.*"cpuMs":(\d+).*"msg":"the event loop stood still".*$/gm),
   ]
-  const long = told.filter(([, cpuMs]) => Number(cpuMs) > maxMs).map(([line]) => line)
+  const long = stalls.filter(([, cpuMs]) => Number(cpuMs) > maxMs).map(([line]) => line)
   assert.deepEqual(long, [])
   return result
 }
 
-/** The longest stretch for which this process worked without a pause while something went on, in processor time. */
+/** The longest time for which this process blocked its event loop during the action, in CPU time. */
 export async function longestWorkMs(work: () => Promise<unknown>): Promise<number> {
   let longest = 0
   const end = watchStalls(({ cpuMs }) => {
     longest = Math.max(longest, cpuMs)
   })
   await work()
-  // What came last is told by the next tick.
+  // The last stall is measured by the next tick.
   await wait(2 * TICK_MS)
   end()
   return longest

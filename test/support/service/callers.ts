@@ -1,6 +1,6 @@
 /**
- * Callers of webhooks as fast as they go, over connections that are kept. Each call has a name of its own as its User-Agent,
- * by which it is found in the ledger again.
+ * Calls webhooks as fast as possible over persistent connections. Each call has a unique User-Agent, by which it is
+ * found in the ledger again.
  */
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
@@ -9,17 +9,20 @@ import type { Login, TestService } from './service.ts'
 import { targetOf } from './webhooks.ts'
 
 export type Called = {
-  /** By which it calls itself. */
+  /** Its User-Agent. */
   caller: string
   url: string
-  /** 0 where no whole answer came. */
+  /** 0 if no complete response arrived. */
   status: number
-  /** The operation that it was answered with. */
+  /** The operation in the response. */
   operation: string
   retryAfter: string | undefined
 }
 
-/** Calls the URLs one after the other, from so many connections at a time. `onAnswer` is told how many were answered. */
+/**
+ * Calls the URLs one after the other, from so many connections at a time. `onAnswer` gets the number of responses so
+ * far.
+ */
 export async function callAll(
   service: Pick<TestService, 'api'>,
   urls: readonly string[],
@@ -86,7 +89,7 @@ export async function ledgerOf(
   }
 }
 
-/** Whoever was answered with an operation is in the ledger once, with that operation. */
+/** Each call that got an operation is in the ledger once, with that operation. */
 export function assertRecorded(called: readonly Called[], ledger: readonly resources.RecordedTrigger[]) {
   const taken = called.filter(({ status }) => status === 200)
   const entries = Map.groupBy(ledger, ({ userAgent }) => userAgent)

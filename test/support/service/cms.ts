@@ -12,11 +12,11 @@ export type Cms = {
   /** It answers every call with an error. */
   isDown: boolean
   number(): number
-  /** Changes the text; gives its number. */
+  /** Changes the text; resolves to its number. */
   write(): number
-  /** From now on answers are made, and not sent before they are released. */
+  /** From now on responses are prepared, but sent only after `release`. */
   holdAnswers(): { isAsked: Promise<void>; release: () => void }
-  /** Resolves when a build has read the text that there is now. */
+  /** Resolves when a build has read the current text. */
   readByBuild(): Promise<void>
 }
 

@@ -1,10 +1,10 @@
-/** Uploads archives over HTTP and follows what becomes of them. */
+/** Uploads archives over HTTP and follows their operations. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { resources } from '../../../src/contract/index.ts'
 import { type ZipContent, zipOf } from '../zip.ts'
-import type { Answer, Login, TestService } from './service.ts'
+import type { ApiResponse, Login, TestService } from './service.ts'
 
 export type Files = Record<string, ZipContent>
 
@@ -15,13 +15,15 @@ export function formOf(files: Files | Buffer): FormData {
   return form
 }
 
-export function upload(
+export const upload = (service: TestService, as: Login, environment: string, files: Files | Buffer) =>
+  uploadWithQuery(service, as, { environment, query: '' }, files)
+
+export function uploadWithQuery(
   service: TestService,
   as: Login,
-  environment: string,
+  { environment, query }: { environment: string; query: string },
   files: Files | Buffer,
-  query = '',
-): Promise<Answer> {
+): Promise<ApiResponse> {
   return service.call(`/fu/v1/${environment}:upload${query}`, { method: 'POST', as, body: formOf(files) })
 }
 
@@ -48,7 +50,7 @@ export async function deploy(
 /** The reason that an operation's error gives. */
 export const reasonOf = ({ error }: resources.Operation): unknown => error?.details[0]?.reason
 
-/** A server without dependencies, whose answer tells which version it is. */
+/** A server without dependencies, whose response names its version. */
 export const nodeServer = (version: string, more = ''): Files => ({
   'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -64,7 +66,7 @@ export const nodeServer = (version: string, more = ''): Files => ({
 
 export const page = (text: string): Files => ({ 'index.html': `<!doctype html><title>x</title><p>${text}</p>` })
 
-/** The files of a folder, without what is never uploaded. */
+/** The files of a folder, without those that are never uploaded. */
 export async function filesIn(folder: string): Promise<Files> {
   const files: Files = {}
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {

@@ -10,16 +10,16 @@ export type ServerEvent = { event: string; data: string }
 
 export type Follower = {
   headers: Headers
-  /** All that came so far. */
+  /** All events received so far. */
   events: ServerEvent[]
-  /** The names of changes that came so far. */
+  /** The names of the changes received so far. */
   names(): string[]
-  /** Resolves when this holds of what came so far. */
+  /** Resolves when this holds for the events received so far. */
   until(claim: (events: ServerEvent[]) => boolean): Promise<void>
   untilNamed(name: string | RegExp): Promise<void>
-  /** Resolves when the service has ended the stream, well or not. */
+  /** Resolves when the stream has ended, properly or not. */
   ended: Promise<void>
-  /** How it broke off, where it was not ended well. */
+  /** The error with which the stream broke off, if it did. */
   failure(): unknown
   close(): void
 }
@@ -72,8 +72,8 @@ export async function follow(
   async function until(claim: (events: ServerEvent[]) => boolean) {
     const deadline = AbortSignal.timeout(TIMEOUT_MS)
     while (!claim(events)) {
-      assert.ok(!isOver, `the stream ended before it came true that ${claim}; it told: ${names().join(', ')}`)
-      assert.ok(!deadline.aborted, `it never came true that ${claim}; it told: ${names().join(', ')}`)
+      assert.ok(!isOver, `the stream ended before ${claim}; it had: ${names().join(', ')}`)
+      assert.ok(!deadline.aborted, `timed out before ${claim}; the stream had: ${names().join(', ')}`)
       await new Promise<void>((resolve) => {
         onEvent = resolve
         deadline.addEventListener('abort', () => resolve(), { once: true })

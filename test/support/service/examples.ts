@@ -1,4 +1,4 @@
-/** The apps of examples/, and what each of them must come to. */
+/** The apps of examples/, and the expected result of each. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,17 +11,17 @@ import type { Login, TestService } from './service.ts'
 export const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url))
 
 export type Expected = {
-  /** What it cannot be built without; it has a test of its own. */
+  /** What its build needs in addition; such an example has a test of its own. */
   needs?: 'wordpress'
   /** The folder of the app, in a monorepo. */
   rootDirectory?: string
   plan: object
-  /** What the plan has for output once the build is over, where only the build could tell. */
+  /** The output in the plan after the build, where only the build decides it. */
   output?: object
   answers: { path: string; status: number; contains: string; header?: Record<string, string> }[]
 }
 
-/** Those that can be built as they are. */
+/** The examples that can be built as they are. */
 export async function exampleNames(): Promise<string[]> {
   const names: string[] = []
   for (const entry of await readdir(EXAMPLES, { withFileTypes: true })) {
@@ -36,7 +36,7 @@ export async function expectedOf(name: string): Promise<Expected> {
 
 export type Deployed = { name: string; environment: string; url: string; expected: Expected; deployment: string }
 
-/** Uploads an example, and holds its plan and its answers against what is expected. */
+/** Uploads an example, and compares its plan and its responses with the expected ones. */
 export async function deployExample(service: TestService, as: Login, name: string): Promise<Deployed> {
   const expected = await expectedOf(name)
   const { rootDirectory } = expected

@@ -1,4 +1,4 @@
-/** The command line as a process of its own: in a pipe, or in a terminal with somebody before it. */
+/** The command line as a process of its own: with pipes, or in a terminal with a user. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,12 +23,12 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
       timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
     })
-    const said = { stdout: '', stderr: '' }
+    const output = { stdout: '', stderr: '' }
     let isOver = false
     let onMore = () => undefined as unknown
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].setEncoding('utf8').on('data', (text: string) => {
-        said[stream] += text
+        output[stream] += text
         onMore()
       })
     }
@@ -36,15 +36,15 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
     const ended = once(child, 'close').then(([code]) => {
       isOver = true
       onMore()
-      return { code: code as number | null, ...said }
+      return { code: code as number | null, ...output }
     })
     return {
       child,
       ended,
-      /** Resolves when this was said, on either stream. */
+      /** Resolves when the pattern was printed, on either stream. */
       async until(pattern: RegExp) {
-        while (!pattern.test(said.stdout + said.stderr)) {
-          assert.ok(!isOver, `it ended before it said ${pattern}: ${said.stdout}${said.stderr}`)
+        while (!pattern.test(output.stdout + output.stderr)) {
+          assert.ok(!isOver, `it ended before it printed ${pattern}: ${output.stdout}${output.stderr}`)
           await new Promise<void>((resolve) => {
             onMore = () => resolve()
           })
@@ -58,13 +58,13 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
   return {
     begin,
     headland: (args: string[], run: Run) => begin(args, { input: '', ...run }).ended,
-    /** `script` gives it a terminal, as a person has one. */
+    /** `script` gives it a terminal. */
     inTerminal: (command: string, cwd: string) =>
       start('script', ['-qec', `exec "$NODE" "$HEADLAND" ${command}`, '/dev/null'], {
         cwd,
         env: { ...usual, NODE: process.execPath, HEADLAND },
       }),
-    /** A folder of its own with these files. */
+    /** A new folder with these files. */
     async project(files: Files): Promise<string> {
       const folder = join(top, `project-${++count}`)
       for (const [path, content] of Object.entries(files)) {
@@ -78,7 +78,7 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
 
 export type CliEvent = { event: string; [fact: string]: unknown }
 
-/** What was printed with `--json`. */
+/** The events that were printed with `--json`. */
 export const eventsOf = (stdout: string): CliEvent[] =>
   stdout
     .trim()

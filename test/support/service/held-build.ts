@@ -1,11 +1,14 @@
-/** Builds that go on when the test lets them: each waits for a signal, which a program that does not listen yet ignores. */
+/**
+ * Builds that continue when the test lets them: each waits for a signal, which a program that does not listen yet
+ * ignores.
+ */
 import { readdir, readFile } from 'node:fs/promises'
 import { until } from '../until.ts'
 import type { Files } from './deploy.ts'
 
 const SIGNAL = 'SIGCONT'
 
-/** The mark is an argument of the build's process, by which it is found. */
+/** The mark is an argument of the build's process, by which the test finds it. */
 export const heldBuild = (mark: string, text: string): Files => ({
   'package.json': JSON.stringify({ name: 'held', scripts: { build: `node build.js ${ofThisRun(mark)}` } }),
   'build.js': `
@@ -19,7 +22,7 @@ export const heldBuild = (mark: string, text: string): Files => ({
   `,
 })
 
-/** Another run of the tests on this machine has builds with the same marks. */
+/** Another test run on this machine may have builds with the same marks. */
 const ofThisRun = (mark: string) => `${mark}-${process.pid}`
 
 const released = new Set<string>()
@@ -36,7 +39,7 @@ export async function untilHeld(mark: string): Promise<{ goOn(): Promise<void> }
   }
 }
 
-/** False once there is nobody to signal. */
+/** False if the process no longer exists. */
 function isSignalled(pid: number): boolean {
   try {
     return process.kill(pid, SIGNAL)

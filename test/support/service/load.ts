@@ -1,4 +1,4 @@
-/** Visitors: some connections that ask again and again, and remember everything that was not a good answer. */
+/** Visitors: some connections that send requests continuously, and record every response that was not a good one. */
 import { Agent, request } from 'node:http'
 import type { TestService } from './service.ts'
 

@@ -1,4 +1,4 @@
-/** Fills an account with apps and environments, by the rooms themselves in the database of a running service. */
+/** Fills an account with apps and environments, through the modules, in the database of a running service. */
 import { join } from 'node:path'
 import { createApps, createEnvironments } from '../../../src/apps/index.ts'
 import { createIds, systemClock } from '../../../src/base/index.ts'
@@ -11,7 +11,7 @@ import type { TestService } from './service.ts'
 
 const DRAFT = { branch: 'uploadable', cmsEnvironment: 'cms', rootDirectory: '', variables: [] }
 
-/** Three environments to an app; the last build of every tenth failed. Nothing of it is ever served. */
+/** Three environments to an app; the last build of every tenth failed. None of them is ever served. */
 export async function fillAccount(service: TestService, count: number, account = 'default') {
   const sql = await openSqlite(join(service.dataDir, 'headland.db'))
   try {

@@ -1,4 +1,6 @@
-/** An app like those of Next.js in a process of its own, with the hook loaded as it is for real ones, and the API that it calls. */
+/**
+ * An app like one of Next.js in a process of its own, with the hook loaded as for real apps, and the API that it calls.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import http, { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -17,11 +19,11 @@ export type Api = {
     authorization: string | undefined
     path: string | undefined
   }[]
-  /** What it answers from now on. */
+  /** The status of its responses from now on. */
   status: number
-  /** It answers when this is settled. */
+  /** It responds when this is settled. */
   gate: Promise<void>
-  /** Resolves with the call after those that there were. */
+  /** Resolves with the next call. */
   next(): Promise<string[]>
 }
 
@@ -51,8 +53,8 @@ export async function startApi(t: TestContext): Promise<Api> {
   return api
 }
 
-export type Answer = { status: number | undefined; headers: IncomingHttpHeaders; text: string }
-export type App = { get(path: string, headers?: Record<string, string>): Promise<Answer>; said(): string }
+export type AppResponse = { status: number | undefined; headers: IncomingHttpHeaders; text: string }
+export type App = { get(path: string, headers?: Record<string, string>): Promise<AppResponse>; output(): string }
 
 export async function startApp(t: TestContext, api: Api, more: Record<string, string> = {}, kind = ''): Promise<App> {
   const env = {
@@ -68,14 +70,14 @@ export async function startApp(t: TestContext, api: Api, more: Record<string, st
     if (child.exitCode !== null || !child.kill()) return
     await once(child, 'exit')
   })
-  let said = ''
+  let output = ''
   child.stderr?.on('data', (chunk) => {
-    said += chunk
+    output += chunk
   })
   const [line] = await once(child.stdout as NodeJS.ReadableStream, 'data')
   const port = Number(line)
   return {
-    said: () => said,
+    output: () => output,
     get: (path, headers = {}) =>
       new Promise((resolve, reject) => {
         const call = http.get({ host: '127.0.0.1', port, path, headers, agent: false }, async (response) => {

@@ -33,7 +33,7 @@ export async function deployNumberedSite({ service: first, as, cms, name, files 
     })
   }
 
-  /** The number of the text that a page shows, which is never below one that it has shown before. */
+  /** The number of the text that a page shows, which must never be lower than one that it has shown before. */
   async function shown(path: string): Promise<number> {
     const { status, text, cache } = await ask(path)
     const found = Number(/text-(\d+)-/.exec(text)?.[1])
@@ -75,7 +75,7 @@ export async function deployNumberedSite({ service: first, as, cms, name, files 
     activate: (deployment: string) => operate(`${deployment}:activate`),
     purge: (what: unknown = {}) => operate(`${environment}:clearCache`, { body: what }),
 
-    /** It is served by another process from now on. */
+    /** From now on another process serves the site. */
     movedTo(other: TestService) {
       service = other
     },

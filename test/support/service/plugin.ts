@@ -6,7 +6,7 @@ import { until } from '../until.ts'
 import type { LastCall, PluginSettings, WordPress } from './wordpress.ts'
 
 export function pluginIn(wordpress: WordPress) {
-  /** Nothing waits, and no worker is active. */
+  /** Resolves when no call waits and no worker is active. */
   const quiet = () =>
     until(async () => {
       const state = await wordpress.state()
@@ -16,7 +16,7 @@ export function pluginIn(wordpress: WordPress) {
   return {
     quiet,
 
-    /** The plugin as new, calling a hook of this test. */
+    /** Resets the plugin, which then calls a hook of this test. */
     async start(t: TestContext, { handle, ...settings }: PluginSettings & { handle?: Handle } = {}) {
       const hook = await startHook(t, handle)
       await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: `127.0.0.1:${hook.port}` })

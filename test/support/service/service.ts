@@ -1,6 +1,6 @@
 /**
- * The real service in a process of its own, as `npm start` runs it, on free ports and a temporary data folder. Every JSON
- * reply is held against the OpenAPI document that the service itself serves.
+ * The real service in a process of its own, as `npm start` runs it, on free ports and a temporary data folder. Every
+ * JSON reply is checked against the OpenAPI document that the service itself serves.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -24,11 +24,11 @@ export type CallOptions = {
   headers?: Record<string, string>
 }
 
-export type Answer = {
+export type ApiResponse = {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: the reply was held against its schema; tests read it freely
+  // biome-ignore lint/suspicious/noExplicitAny: the reply was checked against its schema; tests read it freely
   json: any
   reason: string | undefined
 }
@@ -41,7 +41,7 @@ export type TestService = {
   edgePid(): number
   /** What the service wrote to stderr so far. */
   log(): string
-  call(path: string, options?: CallOptions): Promise<Answer>
+  call(path: string, options?: CallOptions): Promise<ApiResponse>
   /** Runs an operator's command on the data folder. */
   operator(...args: string[]): Promise<string>
   login(role?: resources.Role, account?: string): Promise<Login>
@@ -54,7 +54,7 @@ export type TestService = {
 type Start = {
   dataDir?: string
   settings?: Record<string, string>
-  /** The command, where it is not that of this checkout on the Node of this test. */
+  /** The command, if it is not that of this checkout on the Node of this test. */
   command?: readonly [file: string, ...args: string[]]
 }
 
@@ -75,7 +75,10 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
 
   let validate: ReturnType<typeof createValidator> | undefined
 
-  async function call(path: string, { method = 'GET', as, body, headers = {} }: CallOptions = {}): Promise<Answer> {
+  async function call(
+    path: string,
+    { method = 'GET', as, body, headers = {} }: CallOptions = {},
+  ): Promise<ApiResponse> {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData
     const response = await fetch(`${api}${path}`, {
       method,
@@ -110,7 +113,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
     pid: child.pid as number,
     edgePid() {
       const found = /"edgePid":(\d+)/.exec(log)?.[1]
-      assert.ok(found, 'the log tells the pid of the edge')
+      assert.ok(found, 'the log has the pid of the edge')
       return Number(found)
     },
     log: () => log,
@@ -132,9 +135,9 @@ async function ready(child: ChildProcess, log: () => string): Promise<{ api: str
     once(lines, 'line', { signal: AbortSignal.timeout(TIMEOUT_MS) }),
     once(child, 'exit').then(([code]) => Promise.reject(new Error(`exited with ${code} before ready:\n${log()}`))),
   ])
-  const said = JSON.parse(line)
-  assert.equal(said.event, 'ready')
-  return said
+  const message = JSON.parse(line)
+  assert.equal(message.event, 'ready')
+  return message
 }
 
 async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
@@ -160,7 +163,7 @@ function createValidator(document: OpenApi) {
     const target = url.split('?')[0] ?? ''
     const found = paths.find(({ pattern }) => pattern.test(target))
     const responses = found && document.paths[found.path]?.[method.toLowerCase()]?.responses
-    // An unknown path or method has no entry; its answer is the common error.
+    // An unknown path or method has no entry; its response is the common error.
     const pointer = responses
       ? `/paths/${pointerPart(found.path)}/${method.toLowerCase()}/responses/${status}/content/${pointerPart('application/json')}/schema`
       : '/components/schemas/Error'

@@ -1,7 +1,7 @@
 /**
- * Those who call webhooks, each with what it sends. WordPress' request was recorded; those of the others are put together from
- * what is known of them: protocol version, method, content type, body, signature. Their names are made up where
- * neither tells them.
+ * Programs that call webhooks, each with the request it sends. The request of WordPress was recorded; the others are built
+ * from what is known of them: protocol version, method, content type, body, signature. Where the user agent of a program is
+ * not known, it is made up.
  */
 import { targetOf, tokenOf } from './webhooks.ts'
 
@@ -19,11 +19,20 @@ const GARBAGE = '{"\0\u{1F4A9}'
 
 const WORDPRESS = 'WordPress/6.1.9; https://editor.example'
 
-/** How they call this URL of this host. */
+/** The requests that all callers send to this URL of this host. */
 export function callersOf(url: string, host: string) {
-  const [target, token] = [targetOf(url), tokenOf(url)]
+  const requests = requestsTo(url, host)
+  const { byWordpress, fromBrowser } = requests
+  const callers: Caller[] = [...wordpressCallers(requests), ...cmsCallers(requests), ...unusualCallers(requests)]
+  return { callers, byWordpress, fromBrowser }
+}
 
-  /** What PHP's cURL sends for WordPress' HTTP API, here 6.1.9: the Referer is our own URL, with the token. */
+type Requests = ReturnType<typeof requestsTo>
+
+function requestsTo(url: string, host: string) {
+  const target = targetOf(url)
+
+  /** What PHP's cURL sends for WordPress' HTTP API, here 6.1.9: the Referer is the webhook's own URL, with the token. */
   const byWordpress = (more: readonly string[], body = '', line = `POST ${target} HTTP/1.1`): string =>
     requestOf(
       line,
@@ -65,7 +74,11 @@ export function callersOf(url: string, host: string) {
       body,
     )
 
-  const callers: Caller[] = [
+  return { url, host, target, byWordpress, fromBrowser, fromServer }
+}
+
+function wordpressCallers({ host, target, byWordpress }: Requests): Caller[] {
+  return [
     {
       caller: 'WordPress core 6.1.9, which sends no body as a form and our URL as its referrer',
       userAgent: WORDPRESS,
@@ -145,6 +158,11 @@ export function callersOf(url: string, host: string) {
         'webhook_id=3',
       ),
     },
+  ]
+}
+
+function cmsCallers({ fromServer }: Requests): Caller[] {
+  return [
     {
       caller: 'Contentful, whose JSON has a type of its own',
       userAgent: 'Contentful Webhooks',
@@ -246,6 +264,12 @@ export function callersOf(url: string, host: string) {
       userAgent: 'Contentstack',
       request: fromServer('Contentstack', [JSON_TYPE, 'X-Contentstack-Request-Signature: v1=bm90IG91cnM='], ENTRY),
     },
+  ]
+}
+
+/** Requests that are legal, or nearly so, and that few programs send. */
+function unusualCallers({ url, host, target }: Requests): Caller[] {
+  return [
     { caller: 'HTTP/1.0 without a host', request: `POST ${target} HTTP/1.0\r\n\r\n` },
     {
       caller: 'HTTP/1.1 with the whole URL in its first line',
@@ -277,12 +301,10 @@ export function callersOf(url: string, host: string) {
       target.replace(/apps\/([^/]+)/, (_, app) => `apps/${app.toUpperCase()}`),
     ].map((variant) => ({
       caller: `the address as ${variant
-        .replace(token, '…')
+        .replace(tokenOf(url), '…')
         .replace(/^.*(?=\/apps)/, '')
         .replace(/[0-9a-f-]{36}/, '…')}`,
       request: `POST ${variant} HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
     })),
   ]
-
-  return { callers, byWordpress, fromBrowser }
 }

@@ -1,7 +1,7 @@
 /** Makes the webhooks of an environment over the API, and looks at the ledger. */
 import assert from 'node:assert/strict'
 import type { resources } from '../../../src/contract/index.ts'
-import type { Answer, Login, TestService } from './service.ts'
+import type { ApiResponse, Login, TestService } from './service.ts'
 
 export type WebhookUrls = Record<resources.WebhookAction, string>
 
@@ -23,13 +23,13 @@ export async function createWebhooks(
   return urlsOf(made.json)
 }
 
-/** What stands in a request line: the path and the query. */
+/** The target of the request line: the path and the query. */
 export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, '')
 
 export const tokenOf = (url: string): string => url.split('?token=')[1] ?? ''
 
-/** Calls a webhook with nothing but what it takes. */
-export const hook = (service: TestService, url: string): Promise<Answer> =>
+/** Calls a webhook with no more than it requires. */
+export const hook = (service: TestService, url: string): Promise<ApiResponse> =>
   service.call(targetOf(url), { method: 'POST' })
 
 /** The newest first. */

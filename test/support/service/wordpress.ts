@@ -27,7 +27,7 @@ export type PluginSettings = {
   longest?: number
 }
 
-/** What the plugin keeps of its last call. */
+/** What the plugin stores about its last call. */
 export type LastCall = {
   ok: boolean
   code: number
@@ -37,7 +37,7 @@ export type LastCall = {
   retry_at: number
 }
 
-/** What the dashboard says of the last call. */
+/** What the dashboard shows about the last call. */
 export type Progress = {
   last: string
   build: string
@@ -49,7 +49,7 @@ export type Progress = {
 
 export type WordPress = Awaited<ReturnType<typeof startWordPress>>
 
-/** One more address of this machine, for root to give: builds do not reach 127.0.0.1. */
+/** Adds an address to this machine, which needs root: builds do not reach 127.0.0.1. */
 export async function addAddress(t: Scope): Promise<string> {
   const address = `198.19.${randomInt(256)}.${randomInt(1, 255)}`
   await promisify(execFile)('ip', ['addr', 'add', `${address}/32`, 'dev', 'lo'])
@@ -73,7 +73,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
 
   let cookie: string | undefined
 
-  /** Runs PHP in WordPress, as its command line would. Resolves to what it prints. */
+  /** Runs PHP in WordPress, as its command line would. Resolves to the output. */
   async function inWordPress(code: string): Promise<string> {
     const script = `$_SERVER['HTTP_HOST'] = '${address}:${port}'; $_SERVER['REQUEST_URI'] = '/'; ${code}`
     const { stdout } = await promisify(execFile)('php', ['-d', `error_log=${join(folder, 'php.log')}`, '-r', script], {
@@ -157,21 +157,21 @@ export async function startWordPress(t: Scope, { address }: { address: string })
       assert.match(page, new RegExp(`${ids.length} posts updated`))
     },
 
-    /** What an open dashboard gets when it asks again. */
+    /** What an open dashboard gets when it polls. */
     async progress(): Promise<Progress> {
       const [, nonce = assert.fail('the page has no script that asks')] =
         /headlandProgress = \{[^}]*"nonce":"(\w+)"/.exec(await admin('index.php')) ?? []
       return JSON.parse(await admin('admin-ajax.php', { action: 'headland_progress', _ajax_nonce: nonce })).data
     },
 
-    /** For a browser: as what it is logged in. */
+    /** The cookies of a logged-in browser. */
     logIn: () => logIn(url),
 
     lastCall: (): Promise<LastCall | false> => read(`get_option('headland_last_call')`),
     state: (): Promise<{ counts: Record<string, number> | []; worker: string; resting: boolean; tries: number }> =>
       read('headland_read_state()'),
 
-    /** Sets the plugin's settings, forgets what it knew, and begins anew. */
+    /** Sets the plugin's settings and clears its state. */
     async setOptions(settings: PluginSettings) {
       const given = JSON.stringify({ quiet: 1, longest: 60, ...settings })
       await inWordPress(`require 'wp-load.php';
@@ -180,7 +180,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
         add_option('headland_settings', json_decode(${phpText(given)}, true), '', 'no');`)
     },
 
-    /** A file of wp-content/mu-plugins: PHP that every request runs. Gone when the test is over. */
+    /** A file of wp-content/mu-plugins: PHP that every request runs. Removed when the test is over. */
     async addMustUse(scope: Scope, name: string, code: string) {
       const path = join(site, 'wp-content/mu-plugins', `${name}.php`)
       await writeFile(path, `<?php ${code}`)
@@ -217,7 +217,7 @@ async function startDatabase(t: Scope, folder: string, socket: string) {
     [
       ...['--no-defaults', `--datadir=${data}`, ...user, `--socket=${socket}`, '--skip-networking'],
       ...[`--pid-file=${join(folder, 'db.pid')}`, '--skip-log-bin', '--performance-schema=OFF'],
-      // Its content is worth nothing when the machine goes down.
+      // Its data need not survive a crash of the machine.
       ...['--innodb-buffer-pool-size=64M', '--innodb-flush-log-at-trx-commit=0'],
     ],
     { stdio: ['ignore', log, log], env: { PATH: `${process.env.PATH}:/usr/sbin:/usr/bin` } },
@@ -257,7 +257,7 @@ if (!defined('ABSPATH')) define('ABSPATH', __DIR__ . '/');
 require_once ABSPATH . 'wp-settings.php';
 `
 
-/** Files as they are, and WordPress for everything else. */
+/** Serves files directly, and everything else through WordPress. */
 const ROUTER = `<?php
 $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
 $file = __DIR__ . '/site' . $path;
@@ -331,7 +331,7 @@ async function freePort(address: string): Promise<number> {
   return port
 }
 
-/** The workers of PHP's server do not end with it. */
+/** The workers of PHP's server outlive it. */
 function childrenOf(parent: number): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.map(Number).filter((pid) => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { copyAsIfItWereTheSame, openTestDisk } from '../../../../test/support/edge/cache-disk.ts'
 import { temporaryFolder } from '../../../../test/support/folder.ts'
-import { copyAsIfItWereTheSame, openTestDisk } from '../../../../test/support/machine/disk.ts'
 import { until } from '../../../../test/support/until.ts'
 import type { Place } from './index.ts'
 
@@ -36,7 +36,7 @@ test('what was put is read at once, once it is written, and by the next process,
   assert.equal(await disk.read(a), undefined)
 
   const next = await openTestDisk(t, { folder })
-  assert.deepEqual(next.told, ['put a', 'note first', 'put b, with an umlaut: ü', 'put empty'])
+  assert.deepEqual(next.replayed, ['put a', 'note first', 'put b, with an umlaut: ü', 'put empty'])
   assert.deepEqual(next.places.get('a'), a)
   assert.deepEqual(await next.read(a), body('a'))
   assert.deepEqual(await next.read(b), big)
@@ -69,7 +69,7 @@ test('a note is in the file when it returns, with all that came before it, while
     const copy = join(await temporaryFolder(t), 'copy')
     copyAsIfItWereTheSame(folder, copy)
     const found = await openTestDisk(t, { folder: copy })
-    assert.deepEqual(found.told, expected)
+    assert.deepEqual(found.replayed, expected)
     assert.deepEqual(await found.read(placed(found.places.get(`${round}/39`))), body('x', 20 * KIB))
     assert.deepEqual(found.reports, [])
     await found.close()
@@ -94,15 +94,15 @@ test('an incomplete record at the end is cut off, wherever it ends, and the log 
     copyAsIfItWereTheSame(folder, copy)
     writeFileSync(join(copy, name), readFileSync(join(folder, name)).subarray(0, bytes))
     const torn = await openTestDisk(t, { folder: copy })
-    const count = torn.told.length
-    assert.deepEqual(torn.told, operations.slice(0, count), `${bytes} bytes`)
+    const count = torn.replayed.length
+    assert.deepEqual(torn.replayed, operations.slice(0, count), `${bytes} bytes`)
     assert.deepEqual(torn.reports, [])
     counts.add(count)
     torn.put('next', body('next'))
     torn.note('last')
     await torn.close()
     const again = await openTestDisk(t, { folder: copy })
-    assert.deepEqual(again.told, [...operations.slice(0, count), 'put next', 'note last'], `${bytes} bytes`)
+    assert.deepEqual(again.replayed, [...operations.slice(0, count), 'put next', 'note last'], `${bytes} bytes`)
     await again.close()
   }
   assert.deepEqual([...counts], [0, 1, 2, 3])
@@ -136,7 +136,7 @@ test('wherever a byte is damaged, nothing that was purged comes back', async (t)
       const left = await openTestDisk(t, { folder: copy, segmentBytes: 800 })
       const served: string[] = []
       for (const [meta, place] of left.places) {
-        if (left.told.includes(`note ${meta}`) || !left.isThere(place)) continue
+        if (left.replayed.includes(`note ${meta}`) || !left.isThere(place)) continue
         const read = await left.read(place)
         if (read) served.push(meta)
         if (read) assert.deepEqual(read, body(meta.slice(0, 1), 60))
@@ -166,7 +166,7 @@ test('a segment that is missing takes everything older with it', async (t) => {
   const names = segmentsIn(folder)
   rmSync(join(folder, names[2] ?? ''))
   const next = await openTestDisk(t, { folder, segmentBytes: 8 * KIB })
-  assert.deepEqual(next.told, ['put 6', 'put 7', 'put 8', 'put 9', 'put 10', 'put 11'])
+  assert.deepEqual(next.replayed, ['put 6', 'put 7', 'put 8', 'put 9', 'put 10', 'put 11'])
   await next.close()
   assert.deepEqual(segmentsIn(folder), names.slice(3))
 })
@@ -198,15 +198,15 @@ test('after another boot of the machine the folder is empty', async (t) => {
   disk.put('a', body('a'))
   await disk.close()
   const same = await openTestDisk(t, { folder })
-  assert.deepEqual(same.told, ['put a'])
+  assert.deepEqual(same.replayed, ['put a'])
   await same.close()
   const other = await openTestDisk(t, { folder, bootId: 'boot-2' })
-  assert.deepEqual(other.told, [])
+  assert.deepEqual(other.replayed, [])
   assert.equal(other.bytes(), 0)
   await other.close()
   assert.deepEqual(readdirSync(folder), ['valid'])
   const back = await openTestDisk(t, { folder, bootId: 'boot-1' })
-  assert.deepEqual(back.told, [])
+  assert.deepEqual(back.replayed, [])
 })
 
 test('a copy of the folder is not used: it lacks the purges since then', async (t) => {
@@ -216,14 +216,14 @@ test('a copy of the folder is not used: it lacks the purges since then', async (
   disk.note('n')
   const copy = join(await temporaryFolder(t), 'copy')
   cpSync(folder, copy, { recursive: true })
-  assert.deepEqual((await openTestDisk(t, { folder: copy })).told, [])
+  assert.deepEqual((await openTestDisk(t, { folder: copy })).replayed, [])
   // Also not when it is put back into the folder that it was made from.
   const backup = join(await temporaryFolder(t), 'backup')
   cpSync(folder, backup, { recursive: true })
   await disk.close()
   for (const name of readdirSync(folder)) rmSync(join(folder, name))
   cpSync(backup, folder, { recursive: true })
-  assert.deepEqual((await openTestDisk(t, { folder })).told, [])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed, [])
 })
 
 test('the oldest segment is dropped when there is too much, and its places with it', async (t) => {
@@ -277,15 +277,15 @@ test('a dropped segment may take notes with it: those that they concern are gone
     disk.note('to write everything')
     const copy = join(await temporaryFolder(t), 'copy')
     copyAsIfItWereTheSame(folder, copy)
-    const { told, close } = await openTestDisk(t, { ...bounds, folder: copy })
-    for (const [at, line] of told.entries()) {
+    const { replayed, close } = await openTestDisk(t, { ...bounds, folder: copy })
+    for (const [at, line] of replayed.entries()) {
       if (!line.startsWith('put ')) continue
-      const isHidden = told.includes(line.replace('put', 'note'), at)
+      const isHidden = replayed.includes(line.replace('put', 'note'), at)
       assert.equal(isHidden, purged.has(line.slice(4)), line)
       if (isHidden) hidden++
       else shown++
     }
-    toldNotes = told.filter((line) => line.startsWith('note') && line !== 'note to write everything').length
+    toldNotes = replayed.filter((line) => line.startsWith('note') && line !== 'note to write everything').length
     await close()
   }
   assert.ok(shown > 100 && hidden > 100, `${shown} were shown and ${hidden} hidden`)
@@ -306,8 +306,8 @@ test('a note counts also for what was dropped and is not yet removed', async (t)
   disk.note('a')
   copyAsIfItWereTheSame(folder, copy)
   for (const writer of writers) writer?.abort()
-  const { told } = await openTestDisk(t, { ...bounds, folder: copy })
-  assert.ok(!told.includes('put a') || told.includes('note a'), told.join(', '))
+  const { replayed } = await openTestDisk(t, { ...bounds, folder: copy })
+  assert.ok(!replayed.includes('put a') || replayed.includes('note a'), replayed.join(', '))
 })
 
 test('there are never too many files open, however small the segments are', async (t) => {
@@ -320,8 +320,8 @@ test('there are never too many files open, however small the segments are', asyn
   await disk.close()
   assert.equal(segmentsIn(folder).length, 1024)
   const next = await openTestDisk(t, { folder, segmentBytes: 1024 })
-  assert.ok(next.told.length >= 1024)
-  assert.equal(next.told.at(-1), 'put 1099')
+  assert.ok(next.replayed.length >= 1024)
+  assert.equal(next.replayed.at(-1), 'put 1099')
 })
 
 test('two processes that have the folder open do no harm: the newer one counts, and a purge by the older one empties it', async (t) => {
@@ -330,7 +330,7 @@ test('two processes that have the folder open do no harm: the newer one counts, 
   older.put('a', body('a'))
   older.note('n')
   const newer = await openTestDisk(t, { folder, segmentBytes: 8 * KIB })
-  assert.deepEqual(newer.told, ['put a', 'note n'])
+  assert.deepEqual(newer.replayed, ['put a', 'note n'])
   // Goes into the segment that it still has open, then into none.
   for (let n = 0; n < 10; n++) older.put(`older-${n}`, body('o'))
   await until(() => older.reports.length === 1)
@@ -338,12 +338,12 @@ test('two processes that have the folder open do no harm: the newer one counts, 
   newer.put('b', body('b'))
   newer.note('m')
   const third = await openTestDisk(t, { folder })
-  assert.deepEqual(third.told, ['put a', 'note n', 'put b', 'note m'])
+  assert.deepEqual(third.replayed, ['put a', 'note n', 'put b', 'note m'])
   assert.deepEqual(await third.read(placed(third.places.get('a'))), body('a'))
 
   assert.equal(older.note('a purge that the others do not know of'), true)
   const fourth = await openTestDisk(t, { folder })
-  assert.deepEqual(fourth.told, [])
+  assert.deepEqual(fourth.replayed, [])
 })
 
 test('a note after closing still counts', async (t) => {
@@ -352,7 +352,7 @@ test('a note after closing still counts', async (t) => {
   disk.put('a', body('a'))
   await disk.close()
   assert.equal(disk.note('late'), true)
-  assert.deepEqual((await openTestDisk(t, { folder })).told, [])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed, [])
 })
 
 test('a note that is too long to be kept makes the disk forget everything', async (t) => {
@@ -365,7 +365,7 @@ test('a note that is too long to be kept makes the disk forget everything', asyn
   disk.put('b', body('b'))
   disk.note('n')
   await disk.close()
-  assert.deepEqual((await openTestDisk(t, { folder })).told, ['put b', 'note n'])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed, ['put b', 'note n'])
 })
 
 test('an object that the callback refuses at recovery counts as damage', async (t) => {
@@ -400,8 +400,8 @@ test('a folder that was emptied from outside is used again', async (t) => {
   assert.equal(disk.isThere(first), false)
   disk.note('m')
   const next = await openTestDisk(t, { folder })
-  assert.deepEqual(next.told.slice(-2), ['put 4', 'note m'])
-  assert.ok(!next.told.includes('put a'))
+  assert.deepEqual(next.replayed.slice(-2), ['put 4', 'note m'])
+  assert.ok(!next.replayed.includes('put a'))
   assert.deepEqual(disk.reports, [])
 })
 

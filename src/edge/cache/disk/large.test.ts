@@ -3,8 +3,8 @@ import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { type Opened, openTestDisk } from '../../../../test/support/edge/cache-disk.ts'
 import { temporaryFolder } from '../../../../test/support/folder.ts'
-import { type Opened, openTestDisk } from '../../../../test/support/machine/disk.ts'
 import { until } from '../../../../test/support/until.ts'
 
 const MIB = 1024 * 1024
@@ -32,7 +32,7 @@ test('a large object is read by ranges, also by the next process', async (t) => 
   assert.equal(place.bodyBytes, content.length)
   disk.note('after')
   const next = await openTestDisk(t, { folder })
-  assert.deepEqual(next.told, ['put video', 'note after'])
+  assert.deepEqual(next.replayed, ['put video', 'note after'])
   assert.deepEqual(next.places.get('video'), place)
   assert.equal(next.bytes(), disk.bytes())
   for (const reader of [disk, next]) {
@@ -121,7 +121,7 @@ test('a large object is removed when it is forgotten, and a read in progress sti
   await until(() => largeIn(folder).length === 0)
   assert.ok((await buffer(stream)).equals(content))
   await disk.close()
-  assert.deepEqual((await openTestDisk(t, { folder })).told, ['put small'])
+  assert.deepEqual((await openTestDisk(t, { folder })).replayed, ['put small'])
 })
 
 test('large objects count in the bound, and go with the segment of their record', async (t) => {
@@ -146,7 +146,7 @@ test('large objects count in the bound, and go with the segment of their record'
   assert.equal(await tooLarge.finish('x'), undefined)
   await disk.close()
   const next = await openTestDisk(t, bounds)
-  assert.ok(next.told.length >= 3 && next.bytes() <= bounds.maxBytes)
+  assert.ok(next.replayed.length >= 3 && next.bytes() <= bounds.maxBytes)
   assert.deepEqual([...disk.reports, ...next.reports], [])
 })
 
@@ -165,7 +165,7 @@ test('a large file that is missing or too short is not found', async (t) => {
   await disk.close()
   writeFileSync(join(folder, 'not-ours.txt'), 'stays')
   const next = await openTestDisk(t, { folder })
-  assert.deepEqual(next.told, ['put whole'])
+  assert.deepEqual(next.replayed, ['put whole'])
   assert.ok((await next.read(whole))?.equals(pattern(MIB)))
   await next.close()
   assert.deepEqual(largeIn(folder), [whole.large])
