@@ -49,12 +49,21 @@ export function createHoldings({ sql }: { sql: Sql }) {
         FROM environments WHERE ${mine})`)
   }
 
+  /** Those of builds whose output can still be made live: what is rolled back to is rebuilt from its archive. */
+  function archivesOfOutputs(accountId?: string): Promise<Held[]> {
+    return held(statement`
+      SELECT DISTINCT environment_id, archive_digest AS held, archive_bytes AS bytes, 1 AS files FROM builds
+      WHERE output_digest IS NOT NULL AND ${ofAccount(accountId)}`)
+  }
+
   return {
-    /**
-     * Archives that may still be built, of one account or of all: those of builds, and of each environment the newest upload
-     * and the pinned one.
-     */
+    /** Archives that may still be built, of one account or of all. */
     async archives(accountId?: string): Promise<Held[]> {
+      return once([...(await this.archivesNow(accountId)), ...(await archivesOfOutputs(accountId))])
+    },
+
+    /** Those that the next build may be of: of builds, and of each environment the newest upload and the pinned one. */
+    async archivesNow(accountId?: string): Promise<Held[]> {
       const mine =
         accountId === undefined
           ? statement`1 = 1`
@@ -63,11 +72,11 @@ export function createHoldings({ sql }: { sql: Sql }) {
         SELECT environment_id, archive_digest AS held, archive_bytes AS bytes, 1 AS files FROM sources WHERE ${mine}
         UNION
         SELECT environment_id, pin_digest, pin_bytes, 1 FROM sources WHERE pin_digest IS NOT NULL AND ${mine}`)
-      const all = [...(await archivesOfBuilds(accountId)), ...ofSources]
-      return [...new Map(all.map((one) => [`${one.environmentId} ${one.key}`, one])).values()]
+      return once([...(await archivesOfBuilds(accountId)), ...ofSources])
     },
 
     archivesOfBuilds,
+    archivesOfOutputs,
 
     outputs(accountId?: string): Promise<Held[]> {
       return held(statement`
@@ -154,5 +163,9 @@ export function createHoldings({ sql }: { sql: Sql }) {
     },
   }
 }
+
+const once = (held: readonly Held[]): Held[] => [
+  ...new Map(held.map((one) => [`${one.environmentId} ${one.key}`, one])).values(),
+]
 
 export type Holdings = ReturnType<typeof createHoldings>

@@ -36,7 +36,7 @@ import {
 import { Problem } from '../contract/index.ts'
 import { makeManifest } from '../edge/index.ts'
 import { type Contact, type ContactOutcome, newContacts } from '../engines/index.ts'
-import type { Sql } from '../storage/index.ts'
+import { BlobNotFound, type Sql } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import type { Folders } from './folders.ts'
 import type { Story } from './story.ts'
@@ -96,7 +96,8 @@ export function createMake(parts: Parts) {
   async function unpack(build: Build, story: Story, place: Workplace) {
     await story.enter('UNPACKING')
     await place.empty()
-    const unpacked = await archives.unpack(build.archive.digest, place.source, { ...place.user, signal: story.signal })
+    const options = { ...place.user, signal: story.signal }
+    const unpacked = await archives.unpack(build.archive.digest, place.source, options).catch(archiveMissing)
     story.say(`Unpacked ${inWords(unpacked)}.`)
     if (unpacked.strippedFolder) story.say(`The folder ${unpacked.strippedFolder} around everything was taken off.`)
     if (unpacked.skipped.nodeModules) story.say(`Skipped node_modules (${unpacked.skipped.nodeModules} entries).`)
@@ -245,4 +246,12 @@ async function prepareForEdge({ output }: Plan, files: string, edgeFolder: strin
   if (output.kind !== 'static') return
   const { singlePage, basePath } = output
   await makeManifest(files, edgeFolder, { singlePage, basePath })
+}
+/** Earlier versions removed archives that can be rolled back to. */
+function archiveMissing(error: unknown): never {
+  if (!(error instanceof BlobNotFound)) throw error
+  throw new Problem(
+    'NOTHING_UPLOADED',
+    'The archive of this build is not stored any more. Upload it again, or end the pin of the environment to build the newest upload.',
+  )
 }
