@@ -20,7 +20,13 @@ import { openTortureService } from './service.ts'
 import { createTenant } from './tenant.ts'
 import { startWorld } from './world.ts'
 
-export type TortureOptions = { seconds: number; seed: number; accounts: number }
+export type TortureOptions = {
+  seconds: number
+  seed: number
+  accounts: number
+  /** On a busy machine little happens in a given time: it goes on until at least so much has happened. */
+  atLeast?: { faults: number; acknowledged: number; pages: number }
+}
 
 export type Outcome = {
   violations: (Violation & { lines: string[] })[]
@@ -36,15 +42,26 @@ export type Outcome = {
 }
 
 const VISITORS_OF_ACCOUNT = 2
+const NOTHING = { faults: 0, acknowledged: 0, pages: 0 }
+const LOOK_MS = 500
+/** Where even ten times the time is not enough, something else is wrong. */
+const LONGEST = 10
 
-export async function torture(t: Scope, { seconds, seed, accounts: count }: TortureOptions): Promise<Outcome> {
+export async function torture(t: Scope, options: TortureOptions): Promise<Outcome> {
+  const { seconds, seed, accounts: count, atLeast = NOTHING } = options
   const names = Array.from({ length: count }, (_, index) => `tenant-${index}`)
   const world = await startWorld(t)
   const service = await openTortureService(t, world, names)
   const journal = createJournal()
   const tenants = names.map((name) => createTenant(name, service, journal))
   const [actions, faults] = [createCounts(), createCounts()]
-  const over = AbortSignal.timeout(seconds * 1000)
+  const over = whenOver(seconds, () => {
+    const { calls, visits } = journal.records
+    const acknowledged = calls.filter(({ outcome }) => outcome === 'acknowledged').length
+    const pages = visits.filter(({ status }) => status === 200).length
+    const kinds = Object.keys(faults.all()).length
+    return kinds >= atLeast.faults && acknowledged >= atLeast.acknowledged && pages >= atLeast.pages
+  })
   const ending = new AbortController()
 
   const guarding = service.guard(ending.signal)
@@ -90,6 +107,18 @@ export async function torture(t: Scope, { seconds, seed, accounts: count }: Tort
     visits: countBy(visits.map(({ status }) => String(status))),
     kept,
   }
+}
+
+/** Aborted after so long, or as soon as it is enough after that. */
+function whenOver(seconds: number, isEnough: () => boolean): AbortSignal {
+  const over = new AbortController()
+  const last = Date.now() + LONGEST * seconds * 1000
+  const look = () => {
+    if (isEnough() || Date.now() > last) over.abort()
+    else setTimeout(look, LOOK_MS)
+  }
+  setTimeout(look, seconds * 1000)
+  return over.signal
 }
 
 async function keep(dataDir: string, text: string, seed: number) {

@@ -166,7 +166,8 @@ for (const [name, write] of Object.entries(WRITERS)) {
       fc.asyncProperty(files, async (given) => {
         const came = await bench.unpack(await write(given, elsewhere))
         const kept = [...given].filter(([path]) => !/(^|\/)(node_modules|\.git)(\/|$)/.test(path))
-        assert.ok(!(came instanceof Problem), String(came))
+        // A file may have any name, also one by which an object is made a string.
+        if (came instanceof Problem) throw came
         assert.deepEqual(
           Object.fromEntries(Object.entries(came).filter(([path]) => !path.endsWith('/'))),
           Object.fromEntries(kept.map(([path, bytes]) => [path, bytes.toString('latin1')])),

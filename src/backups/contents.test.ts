@@ -56,6 +56,20 @@ test('a backup has the newest upload and the pinned archive, whatever was built 
   assert.deepEqual(archives.map(({ path }) => path).sort(), ['b', 'c', 'd'].map(pathOf))
 })
 
+test('archives that can be rolled back to are in a backup, and not missed where an earlier version removed them', async (t) => {
+  const sql = await openAt(t, MIGRATIONS.at(-1)?.id ?? 0)
+  await sql.transaction((tx) => tx.query(statement`UPDATE builds SET output_digest = ${digest('e')}`))
+  const { schema } = await examineDatabase(sql)
+  const { archives } = await contentsOf(sql, schema)
+  assert.deepEqual(
+    archives.toSorted((one, other) => one.path.localeCompare(other.path)),
+    [
+      { path: pathOf('a'), isDue: false },
+      { path: pathOf('b'), isDue: true },
+    ],
+  )
+})
+
 test('a backup of a version that recorded neither is read without them', async (t) => {
   const sql = await openAt(t, SOURCES_SINCE - 1)
   const { schema } = await examineDatabase(sql)

@@ -30,19 +30,30 @@ test('where everything is needed, nothing is removed', async (t) => {
 })
 
 test('of archives stay the last one, that of the last good build, and those of builds that are not over', async (t) => {
-  const { shop, deploy, build, age, collect, blobs } = await setUp(t)
+  const { shop, deploy, build, age, collect, blobs, sql, holdings } = await setUp(t)
   const old = await deploy(shop, { archive: 'one' })
+  await sql.transaction((tx) => holdings.letGo(tx, { outputs: [old.id], packages: [] }))
   const good = await deploy(shop, { archive: 'two' })
   const waiting = await build(shop, { archive: 'three', isOver: false })
   const failed = await build(shop, { archive: 'four', state: 'FAILED' })
   const last = await build(shop, { archive: 'five', state: 'FAILED' })
   await age()
-  assert.deepEqual(await collect(), { archives: 2 })
+  assert.deepEqual(await collect(), { archives: 2, outputs: 1 })
   assert.deepEqual(
     (await blobs.list()).toSorted(),
     [good.archive, waiting.archive, last.archive].toSorted(),
     `${old.archive} and ${failed.archive} should be gone`,
   )
+})
+
+test('the archive of a deployment that can be made live again stays: a rollback is rebuilt from it', async (t) => {
+  const { shop, deploy, age, collect, blobs } = await setUp(t)
+  const old = await deploy(shop, { archive: 'one' })
+  await deploy(shop, { archive: 'two' })
+  await deploy(shop, { archive: 'three' })
+  await age()
+  await collect()
+  assert.equal(await blobs.has(old.archive), true)
 })
 
 test('an archive that another environment needs stays', async (t) => {

@@ -62,20 +62,31 @@ export function createBuildRetention({ sql, environmentIdsOf }: Parts) {
       SELECT environment_id, pin_digest, pin_bytes, 1 FROM sources WHERE pin_digest IS NOT NULL AND ${mine}`)
   }
 
-  return {
-    /**
-     * Archives that may still be built, of one account or of all: those of builds, and of each environment the newest upload
-     * and the pinned one.
-     */
-    async archives(accountId?: string): Promise<RetainedItem[]> {
-      const all = new Map<string, RetainedItem>()
-      for (const ids of accountId === undefined ? [undefined] : chunksOf(await environmentIdsOf(accountId)))
-        for (const item of [...(await archivesOfBuilds(ids)), ...(await archivesOfSources(ids))])
-          all.set(`${item.environmentId} ${item.key}`, item)
-      return [...all.values()]
-    },
+  /** Those of builds whose output can still be made live: a rollback is rebuilt from its archive. */
+  function archivesOfOutputs(environmentIds?: readonly string[]): Promise<RetainedItem[]> {
+    return retained(statement`
+      SELECT DISTINCT environment_id, archive_digest AS key, archive_bytes AS bytes, 1 AS files FROM builds
+      WHERE output_digest IS NOT NULL AND ${among(environmentIds)}`)
+  }
 
+  type ReadArchives = (environmentIds?: readonly string[]) => Promise<RetainedItem[]>
+
+  /** Each archive of an environment once. */
+  async function archivesBy(readers: readonly ReadArchives[], accountId?: string): Promise<RetainedItem[]> {
+    const all = new Map<string, RetainedItem>()
+    for (const ids of accountId === undefined ? [undefined] : chunksOf(await environmentIdsOf(accountId)))
+      for (const read of readers) for (const item of await read(ids)) all.set(`${item.environmentId} ${item.key}`, item)
+    return [...all.values()]
+  }
+
+  return {
+    /** Archives that may still be built, of one account or of all. */
+    archives: (accountId?: string) => archivesBy([archivesOfBuilds, archivesOfSources, archivesOfOutputs], accountId),
+
+    /** Those that the next build may be of: of builds, and of each environment the newest upload and the pinned one. */
+    archivesOfNextBuilds: (accountId?: string) => archivesBy([archivesOfBuilds, archivesOfSources], accountId),
     archivesOfBuilds,
+    archivesOfOutputs,
 
     outputs(accountId?: string): Promise<RetainedItem[]> {
       return retained(statement`

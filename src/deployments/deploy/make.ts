@@ -35,7 +35,7 @@ import {
 } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { makeManifest } from '../../edge/index.ts'
-import type { Sql } from '../../storage/index.ts'
+import { BlobNotFound, type Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import { recordContacts } from './contacts.ts'
@@ -95,10 +95,8 @@ export function createMake(parts: Parts) {
   async function unpack(build: Build, progress: Progress, place: Workspace) {
     await progress.enter('UNPACKING')
     await place.empty()
-    const unpacked = await archives.unpack(build.archive.digest, place.source, {
-      ...place.user,
-      signal: progress.signal,
-    })
+    const options = { ...place.user, signal: progress.signal }
+    const unpacked = await archives.unpack(build.archive.digest, place.source, options).catch(archiveMissing)
     progress.say(`Unpacked ${inWords(unpacked)}.`)
     if (unpacked.strippedFolder) progress.say(`The top folder ${unpacked.strippedFolder} was removed.`)
     if (unpacked.skipped.nodeModules) progress.say(`Skipped node_modules (${unpacked.skipped.nodeModules} entries).`)
@@ -217,4 +215,12 @@ async function prepareForEdge({ output }: Plan, files: string, edgeFolder: strin
   if (output.kind !== 'static') return
   const { singlePage, basePath } = output
   await makeManifest(files, edgeFolder, { singlePage, basePath })
+}
+/** Earlier versions removed archives that can be rolled back to. */
+function archiveMissing(error: unknown): never {
+  if (!(error instanceof BlobNotFound)) throw error
+  throw new Problem(
+    'NOTHING_UPLOADED',
+    'The archive of this build is not stored any more. Upload it again, or end the pin of the environment to build the newest upload.',
+  )
 }
