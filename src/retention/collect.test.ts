@@ -30,9 +30,9 @@ test('where everything is needed, nothing is removed', async (t) => {
 })
 
 test('of archives stay the last one, that of the last good build, and those of builds that are not over', async (t) => {
-  const { shop, deploy, build, age, collect, blobs, sql, holdings } = await setUp(t)
+  const { shop, deploy, build, age, collect, blobs, sql, buildRetention } = await setUp(t)
   const old = await deploy(shop, { archive: 'one' })
-  await sql.transaction((tx) => holdings.letGo(tx, { outputs: [old.id], packages: [] }))
+  await sql.transaction((tx) => buildRetention.release(tx, { outputs: [old.id], packages: [] }))
   const good = await deploy(shop, { archive: 'two' })
   const waiting = await build(shop, { archive: 'three', isOver: false })
   const failed = await build(shop, { archive: 'four', state: 'FAILED' })
