@@ -77,7 +77,7 @@ const ATTACKS = [
   'Views and triggers in a restored database',
   'A restored database that never answers',
   'A stored user that is root',
-  'A repository that takes secrets of who deploys it by its ignore rules',
+  'A repository whose ignore rules include secrets of the person who deploys it',
   'A project that names an account of another person',
   'A link where the command line writes a file',
   'A project file of another user in a folder above',

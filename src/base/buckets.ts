@@ -2,7 +2,7 @@
  * Rate limits: a burst, and then a number per second. Leaky buckets, each kept as the one time until which it is paid
  * (GCRA). They are in memory: a restart resets them.
  */
-import type { Clock } from './clock.ts'
+import type { Clock } from './scheduling/clock.ts'
 
 export type Rate = { atOnce: number; perSecond: number }
 

@@ -5,7 +5,7 @@
  * too where the last one is given: a machine may start with its clock behind, and the newest upload must stay the newest.
  */
 import { randomBytes } from 'node:crypto'
-import type { Clock } from './clock.ts'
+import type { Clock } from './scheduling/clock.ts'
 
 export type NewId = () => string
 

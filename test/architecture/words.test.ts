@@ -1,11 +1,14 @@
 /** The words of the field instead of words of our own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isMigration } from '../support/architecture/tables.ts'
 import { sourcesIn } from '../support/architecture/tree.ts'
 import { RETIRED, retiredWords } from '../support/architecture/words.ts'
 
 test('no file of src/ and portal/src/ has a retired word, in its text or its name', async () => {
-  assert.deepEqual(retiredWords(await sourcesIn('src', 'portal/src')), [])
+  const sources = await sourcesIn('src', 'portal/src')
+  // Migrations are recorded as they were run.
+  assert.deepEqual(retiredWords(sources.filter(({ path }) => !isMigration(path))), [])
 })
 
 const BROKEN = [

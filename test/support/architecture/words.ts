@@ -18,7 +18,8 @@ const inWords = (text: string): string =>
   `${text.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll('_', ' ')} ${text}`
 
 export const RETIRED: readonly Retired[] = [
-  { word: '…Most', pattern: /\b(?!at)[a-z][A-Za-z]*(?<!At)Most\b|\b[A-Z][A-Z0-9_]*_MOST\b/, instead: 'max…' },
+  // `quietSecondsMost` is the deprecated name of a field of the API.
+  { word: '…Most', pattern: /\b(?!at|quietSecondsMost)[a-z][A-Za-z]*(?<!At)Most\b|\b[A-Z][A-Z0-9_]*_MOST\b/, instead: 'max…' },
   word('upkeep', 'garbage collection, retention'),
   word('workplace', 'workspace'),
   word('holdings', 'retention, references'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { handClock } from '../../test/support/clock.ts'
+import { handClock } from '../../../test/support/clock.ts'
 import { pollUntil, repeat, settlesWithin } from './repeat.ts'
 
 test('work is repeated after each pause until it is stopped', async () => {
