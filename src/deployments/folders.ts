@@ -7,7 +7,7 @@ import { renameSync } from 'node:fs'
 import { chown, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
-import { checkId, isId, removeTree } from '../base/index.ts'
+import { absent, checkId, isId, removeTree } from '../base/index.ts'
 import { removeWorkspace } from '../builds/index.ts'
 import { checkTenant } from '../engines/index.ts'
 
@@ -119,8 +119,4 @@ async function ownerOf(folder: string): Promise<number | undefined> {
 
 async function namesIn(folder: string): Promise<string[]> {
   return (await readdir(folder).catch(absent)) ?? []
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }

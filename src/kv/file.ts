@@ -5,6 +5,7 @@
  */
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
+import { absent } from '../base/index.ts'
 
 const headOf = (value: Uint8Array): string => `value 1 ${hex(crc32(value))} ${hex(value.byteLength)}\n`
 const hex = (number: number): string => number.toString(16).padStart(8, '0')
@@ -41,8 +42,4 @@ export async function readValue(path: string): Promise<Buffer | undefined> {
   if (!content) return undefined
   const value = content.subarray(HEAD_BYTES)
   return content.toString('latin1', 0, HEAD_BYTES) === headOf(value) ? value : undefined
-}
-
-export function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }

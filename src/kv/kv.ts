@@ -8,9 +8,9 @@
 import { hash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, createTurns, randomToken } from '../base/index.ts'
+import { absent, type Clock, createTurns, randomToken } from '../base/index.ts'
 import { LIMITS, Problem } from '../contract/index.ts'
-import { absent, bytesOfFile, bytesOnDisk, readValue, writeValue } from './file.ts'
+import { bytesOfFile, bytesOnDisk, readValue, writeValue } from './file.ts'
 
 export type ValueLimits = {
   /** For all values of an environment, in whole blocks of the disk: so it limits their number, too. */

@@ -4,17 +4,17 @@
  * gives no answer (another operating system, another machine), the lease decides.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
-import { randomToken } from '../base/index.ts'
+import { randomToken, startTimeOf } from '../base/index.ts'
 
 export function ownerOfThisProcess(): string {
-  return [machine() ?? 'unknown', process.pid, startTime(process.pid) ?? 'unknown', randomToken()].join(' ')
+  return [machine() ?? 'unknown', process.pid, startTimeOf(process.pid) ?? 'unknown', randomToken()].join(' ')
 }
 
 /** True only when it is certain: the owner was a process of this machine since its last boot, and is gone. */
 export function isDead(owner: string): boolean {
   const [itsMachine, pid, itsStart] = owner.split(' ')
   if (itsStart === undefined || itsStart === 'unknown' || itsMachine !== machine()) return false
-  return startTime(Number(pid)) !== itsStart
+  return startTimeOf(Number(pid)) !== itsStart
 }
 
 /** This boot of this machine, as seen from this process-id namespace. */
@@ -22,17 +22,6 @@ function machine(): string | undefined {
   return attempt(
     () => `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/pid')}`,
   )
-}
-
-/** When the process started, in clock ticks since boot: a process that reuses the pid has another start time. */
-function startTime(pid: number): string | undefined {
-  return attempt(() => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-    // A zombie counts as dead.
-    return fields[0] === 'Z' ? undefined : fields[19]
-  })
 }
 
 function attempt<T>(read: () => T): T | undefined {

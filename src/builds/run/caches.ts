@@ -9,7 +9,7 @@ import { execFile } from 'node:child_process'
 import { lchown, lstat, mkdir, opendir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { removeTree } from '../../base/index.ts'
+import { absent, removeTree } from '../../base/index.ts'
 import type { Mount, Overlay } from '../../engines/index.ts'
 import type { LineLog } from '../../storage/index.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -237,7 +237,3 @@ async function merge(changes: string, target: string) {
 const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(absent)) !== undefined
 
 const readText = async (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(absent)
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
-}

@@ -5,7 +5,7 @@
  */
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, checkId, type NewId, removeTree } from '../../base/index.ts'
+import { absent, type Clock, checkId, type NewId, removeTree } from '../../base/index.ts'
 import { hasRetentionHold, type Sql, statement, type Transaction } from '../../storage/index.ts'
 import type { Size } from './untrusted-folder.ts'
 
@@ -72,8 +72,4 @@ async function lookAt(path: string) {
 
 async function namesIn(folder: string): Promise<string[]> {
   return (await readdir(folder).catch(absent)) ?? []
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }

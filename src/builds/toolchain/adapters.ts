@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import semver from 'semver'
-import type { Clock } from '../../base/index.ts'
+import { absent, type Clock } from '../../base/index.ts'
 import type { Tool } from './exact.ts'
 import { createCachedRequests } from './lists.ts'
 import { notAvailable } from './problems.ts'
@@ -95,9 +95,4 @@ export function newestFor({ peer, peerVersion }: WantedAdapter, versions: readon
     )
   })
   return semver.rsort(fitting.map(({ version }) => version))[0]
-}
-
-/** A tool that was not used for long may be removed at any moment. */
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }

@@ -3,14 +3,14 @@
  * id of the process that writes it.
  */
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { absent, startTimeOf } from '../../base/index.ts'
 
 const DRAFT = /\.(\d+)-(\w+)-[0-9a-f-]{36}\.new$/
 
 export const draftOf = (place: string): string =>
-  `${place}.${process.pid}-${startOf(process.pid) ?? 'unknown'}-${randomUUID()}.new`
+  `${place}.${process.pid}-${startTimeOf(process.pid) ?? 'unknown'}-${randomUUID()}.new`
 
 export const isDraft = (name: string): boolean => DRAFT.test(name)
 
@@ -31,9 +31,7 @@ export async function putInPlace(place: string, fill: (draft: string) => Promise
 /** Renames first, so that no process finds half a folder. */
 export async function removeWhole(place: string): Promise<void> {
   const draft = draftOf(place)
-  await rename(place, draft).catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-  })
+  await rename(place, draft).catch(absent)
   await rm(draft, { recursive: true, force: true })
 }
 
@@ -41,19 +39,8 @@ export async function removeWhole(place: string): Promise<void> {
 export async function sweepDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, pid, start] = DRAFT.exec(name) ?? []
-    if (pid === undefined || startOf(Number(pid)) === start) continue
+    if (pid === undefined || startTimeOf(Number(pid)) === start) continue
     // Its child processes may still write there for a moment.
     await rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 })
-  }
-}
-
-/** The start time of a process in ticks since boot: a reused process id has another one. */
-function startOf(pid: number): string | undefined {
-  try {
-    // The name of the program is in parentheses, and may itself contain parentheses.
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]
-  } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
-    throw error
   }
 }

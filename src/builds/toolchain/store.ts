@@ -7,7 +7,7 @@ import { chmod, lstat, mkdir, readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import semver from 'semver'
-import type { Clock } from '../../base/index.ts'
+import { absent, type Clock } from '../../base/index.ts'
 import { draftOf, isDraft, putInPlace, removeWhole, sweepDrafts } from './drafts.ts'
 import type { Tool } from './exact.ts'
 import { describe, isProgram, placeNativePnpm } from './package.ts'
@@ -156,8 +156,4 @@ async function bytesIn(folder: string, seen = new Set<number>()): Promise<number
     }
   }
   return bytes
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }

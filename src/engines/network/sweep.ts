@@ -3,7 +3,7 @@
  * gateway link before it loads its table and removes it afterwards, and the label of the link names the process. So a table
  * without the link of a living process belongs to a dead service.
  */
-import { readFileSync, readlinkSync } from 'node:fs'
+import { pidNamespace, startTimeOf } from '../../base/index.ts'
 import { TakenError } from './commands.ts'
 import { hasTable, idsOfTables, removeTable } from './firewall/table.ts'
 import { deleteLink, labelOf, linksLike } from './links.ts'
@@ -30,7 +30,7 @@ export async function sweep(ownId: string): Promise<number> {
 }
 
 /** The label of the gateway link: identifies this process, also against a later one with the same pid. */
-export const labelOfService = (): string => `service:${numbering()}:${process.pid}:${startTimeOf(process.pid)}`
+export const labelOfService = (): string => `service:${pidNamespace() ?? ''}:${process.pid}:${startTimeOf(process.pid)}`
 
 /**
  * Another service that is just starting has not written its label yet, and one in another pid namespace cannot be checked from
@@ -38,21 +38,6 @@ export const labelOfService = (): string => `service:${numbering()}:${process.pi
  */
 async function isHeld(gatewayLink: string, inDoubt: boolean): Promise<boolean> {
   if (!linksLike(gatewayLink).includes(gatewayLink)) return false
-  const [, numbers, pid, startTime] = /^service:(\d+):(\d+):(\d+)$/.exec(await labelOf(gatewayLink)) ?? []
-  return numbers === numbering() ? startTimeOf(Number(pid)) === startTime : inDoubt
-}
-
-/** The pid namespace of this process. */
-const numbering = (): string => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? ''
-
-/** Undefined for a process that is gone, or a zombie. */
-function startTimeOf(pid: number): string | undefined {
-  try {
-    // The name of a program stands in brackets, and may itself contain brackets and spaces.
-    const [state = '', ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-    return /[ZX]/.test(state) ? undefined : fields[18]
-  } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
-    throw error
-  }
+  const [, namespace, pid, startTime] = /^service:(\d+):(\d+):(\d+)$/.exec(await labelOf(gatewayLink)) ?? []
+  return namespace === pidNamespace() ? startTimeOf(Number(pid)) === startTime : inDoubt
 }

@@ -5,6 +5,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
+import { absent } from '../../../base/index.ts'
 import { NetworkError } from '../commands.ts'
 import { LINK_PREFIX } from '../names.ts'
 
@@ -56,8 +57,3 @@ function outwardInterfaces(): string[] {
 }
 
 const fileOf = (name: string): string => `/proc/sys/net/ipv4/conf/${name}/forwarding`
-
-/** An interface may be removed while it is read. */
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
-}
