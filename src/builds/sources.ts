@@ -87,17 +87,26 @@ export function createSources({ sql, clock }: { sql: Sql; clock: Clock }) {
     },
 
     /**
-     * An upload was cancelled. If it was the newest, the archive of the last good build takes its place, which is kept as
-     * long as it is the last: what was called off is not put live by a rebuild.
+     * An upload was cancelled. If it was the newest, the upload before it takes its place, so that what was called off is not
+     * put live by a rebuild: one that is still to be built, or one whose output is kept, and with it the archive. Else it is the
+     * archive of the last good build, which is kept as long as it is the last.
      */
     async uploadCancelled(tx: Transaction, environmentId: string, { digest }: Archive) {
-      const [good] = await tx.query<{ archive_digest: Digest; archive_bytes: number; archive_files: number }>(statement`
-        SELECT archive_digest, archive_bytes, archive_files FROM builds
+      const columns = statement`archive_digest, archive_bytes, archive_files`
+      type Before = { archive_digest: Digest; archive_bytes: number; archive_files: number }
+      const [uploaded] = await tx.query<Before>(statement`
+        SELECT ${columns} FROM builds
+        WHERE environment_id = ${environmentId} AND trigger_name = 'UPLOAD'
+          AND ((finish_time IS NULL AND archive_digest <> ${digest}) OR (state = 'SUCCEEDED' AND output_digest IS NOT NULL))
+        ORDER BY id DESC LIMIT 1`)
+      const [good] = await tx.query<Before>(statement`
+        SELECT ${columns} FROM builds
         WHERE environment_id = ${environmentId} AND state = 'SUCCEEDED' ORDER BY id DESC LIMIT 1`)
-      if (!good) return
+      const before = uploaded ?? good
+      if (!before) return
       await tx.query(statement`
-        UPDATE sources SET archive_digest = ${good.archive_digest}, archive_bytes = ${good.archive_bytes},
-          archive_files = ${good.archive_files}
+        UPDATE sources SET archive_digest = ${before.archive_digest}, archive_bytes = ${before.archive_bytes},
+          archive_files = ${before.archive_files}
         WHERE environment_id = ${environmentId} AND archive_digest = ${digest}`)
       await retarget(tx, environmentId)
     },
