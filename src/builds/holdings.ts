@@ -56,25 +56,26 @@ export function createHoldings({ sql }: { sql: Sql }) {
       WHERE output_digest IS NOT NULL AND ${ofAccount(accountId)}`)
   }
 
+  /** Those that the next build may be of: of builds, and of each environment the newest upload and the pinned one. */
+  async function archivesNow(accountId?: string): Promise<Held[]> {
+    const mine =
+      accountId === undefined
+        ? statement`1 = 1`
+        : statement`environment_id IN (SELECT id FROM environments WHERE account_id = ${accountId})`
+    const ofSources = await held(statement`
+      SELECT environment_id, archive_digest AS held, archive_bytes AS bytes, 1 AS files FROM sources WHERE ${mine}
+      UNION
+      SELECT environment_id, pin_digest, pin_bytes, 1 FROM sources WHERE pin_digest IS NOT NULL AND ${mine}`)
+    return once([...(await archivesOfBuilds(accountId)), ...ofSources])
+  }
+
   return {
     /** Archives that may still be built, of one account or of all. */
     async archives(accountId?: string): Promise<Held[]> {
-      return once([...(await this.archivesNow(accountId)), ...(await archivesOfOutputs(accountId))])
+      return once([...(await archivesNow(accountId)), ...(await archivesOfOutputs(accountId))])
     },
 
-    /** Those that the next build may be of: of builds, and of each environment the newest upload and the pinned one. */
-    async archivesNow(accountId?: string): Promise<Held[]> {
-      const mine =
-        accountId === undefined
-          ? statement`1 = 1`
-          : statement`environment_id IN (SELECT id FROM environments WHERE account_id = ${accountId})`
-      const ofSources = await held(statement`
-        SELECT environment_id, archive_digest AS held, archive_bytes AS bytes, 1 AS files FROM sources WHERE ${mine}
-        UNION
-        SELECT environment_id, pin_digest, pin_bytes, 1 FROM sources WHERE pin_digest IS NOT NULL AND ${mine}`)
-      return once([...(await archivesOfBuilds(accountId)), ...ofSources])
-    },
-
+    archivesNow,
     archivesOfBuilds,
     archivesOfOutputs,
 
