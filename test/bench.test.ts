@@ -24,7 +24,7 @@ test('a measurement by name prints ours, the peer and the ratio, as a table and 
   const { stdout } = await bench('operation-read', '--quick', '--out', file)
   assert.match(
     stdout,
-    /^BENCH +WHAT +OURS +PEER +RATIO +GOAL +MET\?\noperation-read +requests +\d+ \/s +\d+ \/s +\d\.\d\d/,
+    /^BENCH +WHAT +OURS +PEER +RATIO +GOAL +MET\?\noperation-read +requests +[\d.]+ \/s +[\d.]+ \/s +\d+\.\d\d/,
   )
   const { machine, results, skipped, broken } = JSON.parse(await readFile(file, 'utf8'))
   assert.deepEqual([machine.quick, skipped, broken], [true, [], []])

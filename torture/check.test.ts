@@ -140,6 +140,15 @@ test('a webhook call that is in the ledger twice is a violation', () => {
   assertViolation(/more than once/)
 })
 
+test('a ledger that names another operation than the answer is a violation, unless a rollback came before the rebuild', () => {
+  const { environment, rebuild, upload, called, violations, assertViolation } = life()
+  environment.ledger = [{ userAgent: rebuild.caller, operation: 'put-behind' }]
+  assertViolation(/another operation than the response/)
+  upload(2)
+  called('activate', { activated: 1 })
+  assert.deepEqual(violations(), [])
+})
+
 test('a call without an answer may be in the ledger or not', () => {
   const { called, violations } = life()
   called('rebuild', { outcome: 'lost', operation: '' })

@@ -175,6 +175,14 @@ function checkLedger({ calls }: Records, { environments }: FoundState): Violatio
     const uploads = new Set(
       calls.filter((call) => call.about === about && call.upload).map(({ operation }) => operation),
     )
+    const answered = new Set(calls.map(({ operation }) => operation))
+    // A rebuild that waits when another archive is activated is put behind the activation, as an operation that no caller has.
+    const isPutBehind = ({ kind, begun }: RecordedCall, operation: string) =>
+      kind !== 'purge' &&
+      !answered.has(operation) &&
+      calls.some(
+        (other) => other.about === about && other.kind === 'activate' && mayBeDone(other) && other.ended > begun,
+      )
     return asked.flatMap((call) => {
       const [entry, another] = entries.get(call.caller) ?? []
       const named = `${call.kind} by ${call.caller}`
@@ -182,6 +190,7 @@ function checkLedger({ calls }: Records, { environments }: FoundState): Violatio
       if (!isTaken(call)) return []
       if (!entry) return [{ what: `an acknowledged call is not in the ledger: ${named}`, about }]
       if (entry.operation === call.operation || uploads.has(entry.operation)) return []
+      if (isPutBehind(call, entry.operation)) return []
       return [{ what: `the ledger has another operation than the response: ${named}`, about }]
     })
   })

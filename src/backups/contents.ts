@@ -44,20 +44,17 @@ export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
     schema < SOURCES_SINCE ? await buildRetention.archivesOfBuilds() : await buildRetention.archivesOfNextBuilds()
   const hex = (digest: string) => digest.slice('sha256:'.length)
   const blobOf = (digest: string) => `blobs/${hex(digest).slice(0, 2)}/${hex(digest)}`
+  const due = parts(archives, blobOf)
+  const dueBlobs = new Set(due.map(({ path }) => path))
+  // Earlier versions removed these.
+  const rolledBackTo = parts(await buildRetention.archivesOfOutputs(), blobOf)
+    .filter(({ path }) => !dueBlobs.has(path))
+    .map(({ path }) => ({ path, isDue: false }))
 
   return {
-    archives: onceByPath([
-      ...parts(archives, blobOf),
-      // Earlier versions removed these.
-      ...parts(await buildRetention.archivesOfOutputs(), blobOf).map(({ path }) => ({ path, isDue: false })),
-    ]),
+    archives: [...due, ...rolledBackTo],
     outputs: parts(await buildRetention.outputs(), (key) => `outputs/${hex(key)}`),
     packages: parts(await buildRetention.packages(), (key) => `packages/${key}`),
     values: ids(await sql.query(statement`SELECT id FROM environments`)).map((id) => `environments/${id}/values`),
   }
 }
-
-/** The first of each path. */
-const onceByPath = (parts: readonly Part[]): Part[] => [
-  ...new Map(parts.toReversed().map((part) => [part.path, part])).values(),
-]

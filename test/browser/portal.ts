@@ -154,6 +154,8 @@ export const COLOUR_RULES = ['color-contrast']
 
 /** Fails if one of these rules is broken. */
 export async function assertAccessible(page: Page, what: string, rules: readonly string[] = ALL_RULES) {
+  // A page has its heading when it is drawn, which may be after the frame around it.
+  await page.locator('h1').first().waitFor({ state: 'attached' })
   await page.evaluate(await readFile(AXE, 'utf8'))
   const violations = (await page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations)`,

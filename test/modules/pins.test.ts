@@ -159,6 +159,17 @@ test('an upload that is cancelled is not what the next rebuild builds', async (t
   assert.equal((await world.buildOf(rebuilt))?.archive.digest, await world.digestOf('bad'))
 })
 
+test('where an upload is cancelled while the one before it is built, rebuilds build that one', async (t) => {
+  const world = await deployedTwice(t)
+  await world.upload('better')
+  await world.claim()
+  const { id } = await world.upload('called off')
+  await world.cancel(id)
+  await world.finish(true)
+  const rebuilt = await world.rebuild()
+  assert.equal((await world.buildOf(rebuilt))?.archive.digest, await world.digestOf('better'))
+})
+
 test('the pinned archive and the newest upload are kept, however many builds come after them', async (t) => {
   const world = await rolledBack(t)
   const { sql, path, account, environment, build } = world

@@ -95,17 +95,26 @@ export function createSources({ sql, clock, notifyBelow }: { sql: Sql; clock: Cl
     },
 
     /**
-     * An upload was cancelled. If it was the newest, the archive of the last good build replaces it, so that a rebuild does not
-     * make the cancelled upload live. That archive is still on the disk, since it is retained while it is the last good one.
+     * An upload was cancelled. If it was the newest, the upload before it replaces it, so that a rebuild does not make the
+     * cancelled upload live. It may still be unfinished, or have an output that is retained, and its archive with it. Otherwise
+     * the archive of the last good build replaces it, which is retained while it is the last.
      */
     async uploadCancelled(tx: Transaction, environmentId: string, { digest }: SourceArchive) {
-      const [good] = await tx.query<{ archive_digest: Digest; archive_bytes: number; archive_files: number }>(statement`
-        SELECT archive_digest, archive_bytes, archive_files FROM builds
+      const columns = statement`archive_digest, archive_bytes, archive_files`
+      type Before = { archive_digest: Digest; archive_bytes: number; archive_files: number }
+      const [uploaded] = await tx.query<Before>(statement`
+        SELECT ${columns} FROM builds
+        WHERE environment_id = ${environmentId} AND trigger_name = 'UPLOAD'
+          AND ((finish_time IS NULL AND archive_digest <> ${digest}) OR (state = 'SUCCEEDED' AND output_digest IS NOT NULL))
+        ORDER BY id DESC LIMIT 1`)
+      const [good] = await tx.query<Before>(statement`
+        SELECT ${columns} FROM builds
         WHERE environment_id = ${environmentId} AND state = 'SUCCEEDED' ORDER BY id DESC LIMIT 1`)
-      if (!good) return
+      const before = uploaded ?? good
+      if (!before) return
       await tx.query(statement`
-        UPDATE sources SET archive_digest = ${good.archive_digest}, archive_bytes = ${good.archive_bytes},
-          archive_files = ${good.archive_files}
+        UPDATE sources SET archive_digest = ${before.archive_digest}, archive_bytes = ${before.archive_bytes},
+          archive_files = ${before.archive_files}
         WHERE environment_id = ${environmentId} AND archive_digest = ${digest}`)
       await retarget(tx, environmentId)
     },

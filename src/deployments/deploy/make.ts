@@ -216,6 +216,7 @@ async function prepareForEdge({ output }: Plan, files: string, edgeFolder: strin
   const { singlePage, basePath } = output
   await makeManifest(files, edgeFolder, { singlePage, basePath })
 }
+
 /** Earlier versions removed archives that can be rolled back to. */
 function archiveMissing(error: unknown): never {
   if (!(error instanceof BlobNotFound)) throw error

@@ -4,13 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { resources } from '../../../src/contract/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
-import { deploy, type Files, untilDone, upload } from '../../support/service/deploy.ts'
+import { deploy, type Files, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
 import { createWebhooks, hook } from '../../support/service/webhooks.ts'
@@ -134,6 +135,17 @@ test('unpin answers with the environment, builds nothing, and may be called twic
   assert.equal(refused.status, 403, refused.text)
   const missing = await post(`${name.replace(/[^/]+$/, '01900000-0000-7000-8000-000000000000')}:unpin`)
   assert.equal(missing.status, 404, missing.text)
+})
+
+test('a rebuild of an archive that is not stored any more says what to do', async () => {
+  const { name, good } = await deployedTwice()
+  await done(post(`${good}:activate`))
+  const hex = (await read(name)).pin?.archive.slice('sha256:'.length) ?? assert.fail('it is not pinned')
+  await rm(join(service.dataDir, 'blobs', hex.slice(0, 2), hex))
+  const { json } = await post(`${name}:rebuild`)
+  const ended = await untilDone(service, as, json.name)
+  assert.equal(reasonOf(ended), 'NOTHING_UPLOADED', JSON.stringify(ended.error))
+  assert.match(ended.error?.message ?? '', /Upload it again, or end the pin/)
 })
 
 test('the command line says what is pinned, what a rebuild builds, and how to end it', async () => {

@@ -19,7 +19,11 @@ const inWords = (text: string): string =>
 
 export const RETIRED: readonly Retired[] = [
   // `quietSecondsMost` is the deprecated name of a field of the API.
-  { word: '…Most', pattern: /\b(?!at|quietSecondsMost)[a-z][A-Za-z]*(?<!At)Most\b|\b[A-Z][A-Z0-9_]*_MOST\b/, instead: 'max…' },
+  {
+    word: '…Most',
+    pattern: /\b(?!at|quietSecondsMost)[a-z][A-Za-z]*(?<!At)Most\b|\b[A-Z][A-Z0-9_]*_MOST\b/,
+    instead: 'max…',
+  },
   word('upkeep', 'garbage collection, retention'),
   word('workplace', 'workspace'),
   word('holdings', 'retention, references'),
