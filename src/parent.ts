@@ -3,7 +3,7 @@
  * its terminal could not stop it. One that systemd, a container or a shell started goes on.
  */
 import { readFileSync } from 'node:fs'
-import { type Clock, systemClock } from './base/index.ts'
+import { type Clock, pollUntil, systemClock } from './base/index.ts'
 
 /** What started this process: npm, or the launcher with this process id; both, where npm started the launcher. */
 export type Starters = { npm: boolean; launcher: number | undefined }
@@ -19,7 +19,12 @@ export async function parentGone(starters: Starters, options: WatchOptions = {})
   const first = lineage()
   if (first.length === 0) return new Promise(() => undefined)
   if (starters.launcher !== undefined && first[0] !== starters.launcher) return
-  while (!signal?.aborted && String(lineage()) === String(first)) await clock.sleep(CHECK_EVERY_MS, signal)
+  const isGone = () => String(lineage()) !== String(first)
+  await pollUntil(clock, isGone, {
+    pauseMs: CHECK_EVERY_MS,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    ...(signal && { signal }),
+  })
 }
 
 /** Process ids of the starters, the nearest first. Between npm and this process may be the launcher, and a `sh -c` of npx. */

@@ -1,5 +1,5 @@
 /** Puts apps to sleep that have no visitors or exceed the limits of their account, and wakes them for the next visitor. */
-import type { Clock, Log } from '../base/index.ts'
+import { type Clock, type Log, repeat } from '../base/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
 import { DRAIN_MS } from './deploy/switch.ts'
@@ -17,8 +17,6 @@ type Parts = {
 const LOOK_MS = 5000
 
 export function watchIdle({ clock, log, edge, supervisor, routing, idleMs }: Parts) {
-  const stopping = new AbortController()
-
   supervisor.drainBy(async (instance) => {
     // The routes change first, so that new visitors wait for a wake-up while the current ones are served.
     await routing.publish()
@@ -29,25 +27,20 @@ export function watchIdle({ clock, log, edge, supervisor, routing, idleMs }: Par
     for (const deployment of Object.keys(deployments)) supervisor.visited(deployment)
   })
 
-  async function look() {
-    while (!stopping.signal.aborted) {
-      await clock.sleep(Math.min(LOOK_MS, idleMs / 2), stopping.signal)
-      const idle = supervisor.all().filter((deployment) => supervisor.unvisitedMs(deployment) >= idleMs)
-      for (const deployment of new Set([...idle, ...supervisor.excess()])) {
-        supervisor
-          .sleep(deployment)
-          .catch((error) => log.error({ err: error, deployment }, 'an app could not be put to sleep'))
-      }
+  const looks = repeat(clock, Math.min(LOOK_MS, idleMs / 2), async () => {
+    const idle = supervisor.all().filter((deployment) => supervisor.unvisitedMs(deployment) >= idleMs)
+    for (const deployment of new Set([...idle, ...supervisor.excess()])) {
+      supervisor
+        .sleep(deployment)
+        .catch((error) => log.error({ err: error, deployment }, 'an app could not be put to sleep'))
     }
-  }
-  const looking = look()
+  })
 
   return {
     async stop() {
-      stopping.abort()
       forgetWake()
       forgetActivity()
-      await looking
+      await looks.stop()
     },
   }
 }

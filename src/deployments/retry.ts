@@ -4,7 +4,7 @@
  */
 import type { Account, Accounts } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
-import type { Clock, Log } from '../base/index.ts'
+import { type Clock, type Log, repeat } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import type { Answers } from '../engines/index.ts'
 import type { Operations } from '../operations/index.ts'
@@ -102,18 +102,13 @@ export function createRetry(parts: Parts) {
 
     /** Looks for as long as the service runs. */
     start() {
-      const stopping = new AbortController()
-      async function look() {
-        while (!stopping.signal.aborted && parts.lookMs > 0) {
-          await round().catch((error) => log.error({ err: error }, 'cannot look for held rebuilds'))
-          await clock.sleep(parts.lookMs, stopping.signal)
-        }
-      }
-      const looking = look()
+      const look = () => round().catch((error) => log.error({ err: error }, 'cannot look for held rebuilds'))
+      if (parts.lookMs === 0) return { stop: async () => undefined }
+      const first = look()
+      const looks = repeat(clock, parts.lookMs, look)
       return {
         async stop() {
-          stopping.abort()
-          await looking
+          await Promise.all([first, looks.stop()])
         },
       }
     },

@@ -3,9 +3,8 @@
  * `touch` in the same transaction and `publish` after it; other processes see the new revision and follow within a second.
  */
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Domains, Environments } from '../apps/index.ts'
-import type { Clock, Log } from '../base/index.ts'
+import { type Clock, type Log, type Repetition, repeat, systemClock } from '../base/index.ts'
 import type { BuildOutput, Outputs } from '../builds/index.ts'
 import { type Edge, MANIFEST_NAME, type RouteTable, type Target } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
@@ -98,8 +97,7 @@ export function createRouting(parts: Parts) {
   async function pause() {
     await current.catch(() => undefined)
     const pauseMs = pauseUntil - performance.now()
-    if (pauseMs >= 1 && !stopping.signal.aborted)
-      await wait(pauseMs, undefined, { signal: stopping.signal }).catch(ignore)
+    if (pauseMs >= 1) await systemClock.sleep(pauseMs, stopping.signal)
   }
 
   function publishInBackground() {
@@ -108,19 +106,15 @@ export function createRouting(parts: Parts) {
     })
   }
 
-  async function follow() {
-    while (!stopping.signal.aborted) {
-      await clock.sleep(FOLLOW_MS, stopping.signal)
-      if (stopping.signal.aborted) return
-      try {
-        if ((await environments.routesRevision()) !== publishedRevision) await publish()
-      } catch (error) {
-        if (!stopping.signal.aborted) log.error({ err: error }, 'the edge could not be given its routes')
-      }
+  async function publishChanges() {
+    try {
+      if ((await environments.routesRevision()) !== publishedRevision) await publish()
+    } catch (error) {
+      if (!stopping.signal.aborted) log.error({ err: error }, 'the edge could not be given its routes')
     }
   }
 
-  let following: Promise<void> | undefined
+  let following: Repetition | undefined
 
   return {
     publish,
@@ -128,15 +122,13 @@ export function createRouting(parts: Parts) {
     async start() {
       supervisor.onChange(publishInBackground)
       await publish()
-      following = follow()
+      following = repeat(clock, FOLLOW_MS, publishChanges)
     },
     async stop() {
       stopping.abort(new Error('the service is stopping'))
-      await following
+      await following?.stop()
     },
   }
 }
-
-const ignore = () => undefined
 
 export type Routing = ReturnType<typeof createRouting>

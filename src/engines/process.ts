@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Duplex, Readable, Writable } from 'node:stream'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { settlesWithin, systemClock } from '../base/index.ts'
 import type { Exit, Job, Output, Process } from './engine.ts'
 import { listeningPorts } from './listening-ports.ts'
 import { loginEnvironment } from './login.ts'
@@ -64,9 +64,9 @@ export function startProcess({ file, args, sandboxId, isSession, filter }: Spawn
         const servers = tree().filter((member) => !isWrapper(member))
         for (const server of servers) signal(server, 'SIGTERM')
         const firstMs = servers.length > 0 ? Math.min(graceMs / 4, WRAPPER_TIMEOUT_MS) : 0
-        if (await isWithin(exited, firstMs)) return exited
+        if (await settlesWithin(systemClock, exited, firstMs)) return exited
         for (const member of tree()) signal(member, 'SIGTERM')
-        if (await isWithin(exited, graceMs - firstMs)) return exited
+        if (await settlesWithin(systemClock, exited, graceMs - firstMs)) return exited
       }
       // Killing bubblewrap kills the first process of the pid namespace, and with it everything inside. It comes first: if it
       // saw its program die before, it would report that by an exit code of its own.
@@ -109,16 +109,6 @@ const WRAPPERS = /^(bwrap|sh|bash|dash|ash|busybox|npm|npm .*|npx|pnpm|pnpm .*|y
 function isWrapper(pid: number): boolean {
   const name = read(() => readFileSync(`/proc/${pid}/comm`, 'utf8'))
   return name === undefined || WRAPPERS.test(name.trim())
-}
-
-async function isWithin(event: Promise<unknown>, ms: number): Promise<boolean> {
-  const timeout = new AbortController()
-  const isHere = await Promise.race([
-    event.then(() => true),
-    wait(ms, false, { signal: timeout.signal }).catch(() => false),
-  ])
-  timeout.abort()
-  return isHere
 }
 
 function whenGone(child: ChildProcess): Promise<Exit> {

@@ -3,7 +3,7 @@
  * operation (the process can die at any line), so its work must be safe to repeat; its end is recorded exactly once, in the
  * transaction that commits its result.
  */
-import type { Clock, Log } from '../base/index.ts'
+import { type Clock, type Log, repeat, settlesWithin } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { type Reader, type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
@@ -115,13 +115,11 @@ export function startWorker(parts: Parts) {
     const { id } = operation
     const work = new AbortController()
     if (isCancelled) work.abort(new Problem('OPERATION_CANCELLED'))
-    const finished = new AbortController()
-    const lease = keepLease(id, work, finished.signal)
+    const lease = keepLease(id, work)
     try {
       const signal = AbortSignal.any([work.signal, stopping.signal])
       const finish = await decide(operation, attempt, { signal, queue })
-      finished.abort()
-      await lease
+      await lease.stop()
       const isOver = await sql.transaction(async (tx) => {
         const ending = await finish(tx)
         const isEnd = 'response' in ending || 'error' in ending
@@ -139,7 +137,7 @@ export function startWorker(parts: Parts) {
       // Without an end it is tried again when the lease runs out, and ended as abandoned after a few attempts.
       else log.error({ err: error, operation: id, attempt }, 'an operation could not be ended')
     } finally {
-      finished.abort()
+      await lease.stop()
     }
   }
 
@@ -165,35 +163,32 @@ export function startWorker(parts: Parts) {
     }
   }
 
-  /** Renews the lease until the work is finished, and aborts the work when the operation is cancelled. */
-  async function keepLease(id: string, work: AbortController, finished: AbortSignal) {
+  /** Renews the lease until it is stopped, and aborts the work when the operation is cancelled or taken over. */
+  function keepLease(id: string, work: AbortController) {
     let renewTime = clock.now()
-    while (!finished.aborted) {
-      await clock.sleep(POLL_MS, finished)
-      if (finished.aborted) return
+    return repeat(clock, POLL_MS, async () => {
       try {
         // Also when the clock was set back: other processes ignore a lease that seems to last for hours.
         const isDue = clock.now() >= renewTime + LEASE_MS / 3 || clock.now() < renewTime
         const lease = isDue ? await claims.renew(id) : await claims.look(id)
         if (isDue) renewTime = clock.now()
         if (lease === 'cancelled') work.abort(new Problem('OPERATION_CANCELLED'))
-        if (lease === 'lost') return work.abort(new Problem('INTERNAL', 'The lease on the operation was lost.'))
+        if (lease === 'lost') work.abort(new Problem('INTERNAL', 'The lease on the operation was lost.'))
       } catch (error) {
         log.error({ err: error, operation: id }, 'the lease on this operation could not be read')
       }
-    }
+    })
   }
 
   return {
     /** Takes no more work; running operations may end within the grace period, then they are aborted and handed back. */
     async stop(graceMs: number) {
       forget()
-      const grace = new AbortController()
       // From here on nothing is claimed, but running operations may still finish.
       isLeaving = true
-      const settled = Promise.all([...running.values()].map(({ done }) => done)).finally(() => grace.abort())
+      const settled = Promise.all([...running.values()].map(({ done }) => done))
       alarm.abort()
-      await clock.sleep(graceMs, grace.signal)
+      await settlesWithin(clock, settled, graceMs)
       stopping.abort(new Problem('STOPPING'))
       await Promise.all([loop, settled])
     },

@@ -4,7 +4,7 @@
  * for visitors and builds. A fault is logged, and the next round tries again.
  */
 import type { Environments } from '../apps/index.ts'
-import type { Clock, Log } from '../base/index.ts'
+import { type Clock, type Log, type Repetition, repeat, settlesWithin } from '../base/index.ts'
 import type { BuildRetention, Outputs } from '../builds/index.ts'
 import type { Ballast } from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
@@ -45,7 +45,8 @@ export function createRounds(parts: Parts) {
   let work: Promise<void> = Promise.resolve()
   let alarm = new AbortController()
   let lastRound = Number.NEGATIVE_INFINITY
-  let looping: Promise<unknown> | undefined
+  let rounds: Promise<void> | undefined
+  let ballastLoads: Repetition | undefined
 
   async function attempt(what: string, task: () => Promise<void>) {
     if (signal.aborted) return
@@ -91,16 +92,11 @@ export function createRounds(parts: Parts) {
     }
   }
 
-  async function loopBallast() {
-    while (!signal.aborted) {
-      await attempt('ballast', loadBallast)
-      await clock.sleep(BALLAST_MS, signal)
-    }
-  }
-
   return {
     start() {
-      looping = Promise.all([loopRounds(), loopBallast()])
+      enqueue('ballast', loadBallast)
+      rounds = loopRounds()
+      ballastLoads = repeat(clock, BALLAST_MS, () => attempt('ballast', loadBallast))
     },
 
     /** To be called when a deployment is live. */
@@ -119,9 +115,7 @@ export function createRounds(parts: Parts) {
     /** A task may be cut off at any line, so the stop does not wait longer than the grace period. */
     async stop(graceMs: number) {
       stopping.abort()
-      const grace = new AbortController()
-      const over = Promise.all([looping, work]).finally(() => grace.abort())
-      await Promise.race([over, clock.sleep(graceMs, grace.signal)])
+      await settlesWithin(clock, Promise.all([rounds, ballastLoads?.stop(), work]), graceMs)
     },
   }
 }

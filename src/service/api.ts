@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { cannotListen, urlOn } from '../addresses.ts'
 import { createApiServer } from '../api/index.ts'
-import type { Log } from '../base/index.ts'
+import { type Log, settlesWithin } from '../base/index.ts'
 import type { Portal } from '../portal/index.ts'
 import { assembleRoutes, type RouteSources } from './routes.ts'
 
@@ -33,8 +33,7 @@ export function assembleApi(parts: Parts) {
     /** Requests that are being answered may take until `graceMs` is over. */
     async stop(graceMs: number) {
       leaving.abort()
-      const closed = new AbortController()
-      await Promise.race([api.close().finally(() => closed.abort()), clock.sleep(graceMs, closed.signal)])
+      await settlesWithin(clock, api.close(), graceMs)
       api.server.closeAllConnections()
     },
   }

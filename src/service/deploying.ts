@@ -99,7 +99,8 @@ export function createDeploying(parts: Parts) {
     diskSpace,
     run: { engine, networks, packages, deadlines, limits: machine.limits.build },
   })
-  const deployNext = createDeploy({
+  const beginSuccession = createSuccession({ log, revalidations, supervisor })
+  const deploy = createDeploy({
     sql,
     clock,
     log,
@@ -116,6 +117,7 @@ export function createDeploying(parts: Parts) {
     buildRequests,
     launcher,
     switching,
+    beginSuccession,
     finishWithEnvironment,
     make,
     needsPrograms: createLookAhead({ archives }),
@@ -130,19 +132,18 @@ export function createDeploying(parts: Parts) {
     retries,
     launcher,
     switching,
+    beginSuccession,
     finishWithEnvironment,
   })
-  const succession = createSuccession({ log, revalidations, supervisor })
-  const deploy = succession(deployNext)
   return {
     handlers: {
       CREATE: provision.create,
-      UPDATE: succession(redeploy.update),
+      UPDATE: redeploy.update,
       DELETE: provision.remove,
       UPLOAD: deploy,
       REBUILD: deploy,
       CLEAN_REBUILD: deploy,
-      ACTIVATE: succession(redeploy.activate),
+      ACTIVATE: redeploy.activate,
     },
     buildRequests,
     pins,

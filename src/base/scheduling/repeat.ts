@@ -3,11 +3,13 @@ import type { Clock } from './clock.ts'
 
 type Sleeper = Pick<Clock, 'sleep'>
 
+export type Repetition = { done: Promise<void>; stop(): Promise<void> }
+
 /**
  * Does the work after each pause, until it is stopped or the work rejects. `done` settles then, and rejects as the work did;
  * `stop` also waits for work that is under way, and never rejects.
  */
-export function repeat(clock: Sleeper, pauseMs: number, work: () => Promise<unknown>) {
+export function repeat(clock: Sleeper, pauseMs: number, work: () => Promise<unknown>): Repetition {
   const stopping = new AbortController()
   const { signal } = stopping
   const done = (async () => {

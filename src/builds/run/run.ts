@@ -1,13 +1,6 @@
 /** Executes a plan in the sandbox: install, build, and find the output. Nothing outside of the work folder changes. */
 import { join } from 'node:path'
-import {
-  type Contact,
-  type Engine,
-  heapWithin,
-  type Limits,
-  type NetworkNamespace,
-  type Networks,
-} from '../../engines/index.ts'
+import { type Contact, type Engine, heapWithin, type Limits, type Networks } from '../../engines/index.ts'
 import type { Digest, LineLog } from '../../storage/index.ts'
 import { placeAdapter } from '../adapters/place.ts'
 import { foreignPresets } from '../adapters/presets.ts'
@@ -61,29 +54,12 @@ export type Run = {
 /** The given plan, with the output that the build turned out to have. */
 export type Made = { plan: Plan; output: OutputFolders; installed: Installed }
 
-export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
-  const view = needsPrograms(run.plan) ? await parts.networks?.open('build', { isRecorded: true }) : undefined
-  try {
-    return await runIn(view, parts, run)
-  } finally {
-    // A failure here does not change the result of the build.
-    await view
-      ?.contacts()
-      .then(run.contacted)
-      .catch(() => run.log.say('BUILDING', 'The hosts that the build contacted could not be read.'))
-    await view?.close()
-  }
-}
-
-async function runIn(
-  network: NetworkNamespace | undefined,
-  { engine, packages, deadlines, limits }: RunParts,
-  run: Run,
-): Promise<Made> {
+export async function runPlan({ engine, packages, deadlines, limits, networks }: RunParts, run: Run): Promise<Made> {
   const { plan, workspace, toolchain, caches, log, signal } = run
+  await using network = await openNetwork(networks, run)
   const { name: packageManager = null, lockfile = null } = plan.packageManager ?? {}
   const cmsHosts = hostsAsked(run.variables, run.metadata)
-  const around = { engine, toolchain, user: workspace.user, limits, network }
+  const around = { engine, toolchain, user: workspace.user, limits, network: network.namespace }
   const runner: Runner = { ...around, log, signal, packageManager, lockfile, cmsHosts }
   const environment = environmentOf(plan, toolchain)
   const deadlineMs = deadlines.buildMs
@@ -132,6 +108,22 @@ async function runIn(
   }
   const made = await settledPlan(plan, changes, log)
   return { plan: made, output: await findOutput(runner, { plan: made, workspace, view, deadlineMs }), installed }
+}
+
+/** A network of its own for a build that runs programs. It is closed with the build, which then knows its contacts. */
+async function openNetwork(networks: Networks | undefined, { plan, contacted, log }: Run) {
+  const namespace = needsPrograms(plan) ? await networks?.open('build', { isRecorded: true }) : undefined
+  return {
+    namespace,
+    async [Symbol.asyncDispose]() {
+      // A failure here does not change the result of the build.
+      await namespace
+        ?.contacts()
+        .then(contacted)
+        .catch(() => log.say('BUILDING', 'The hosts that the build contacted could not be read.'))
+      await namespace?.close()
+    },
+  }
 }
 
 function withoutForeignPresets({ plan, variables, log }: Run): Record<string, string> {

@@ -3,7 +3,6 @@ import { Problem } from '../../contract/index.ts'
 import {
   type Engine,
   type Excess,
-  type Exit,
   type Job,
   type Limits,
   type Mount,
@@ -50,7 +49,7 @@ export type Step = {
 
 /** Resolves when the command succeeded. */
 export async function runStep(runner: Runner, step: Step): Promise<void> {
-  const { log, signal } = runner
+  const { engine, log, signal } = runner
   const { phase, argv, deadlineMs } = step
   log.say(phase, `$ ${argv.join(' ')}`)
   const firstLine = log.lastNumber()
@@ -58,7 +57,8 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), deadlineMs)
   try {
-    const exit = await runInside(runner, step, AbortSignal.any([signal, deadline.signal]))
+    const onOutput: Output = (stream, chunk) => log.write(stream, phase, chunk)
+    const exit = await runToEnd(engine, jobOf(runner, step), onOutput, AbortSignal.any([signal, deadline.signal]))
     signal.throwIfAborted()
     const tookMs = performance.now() - startTime
     if (exit.code === 0 && !deadline.signal.aborted) {
@@ -117,7 +117,8 @@ type HelperStep = Omit<Step, 'environment' | 'phase'>
 /** Runs a command of the service as the app's user in the sandbox: the service itself would follow links of the build. */
 export async function tryHelper(runner: Runner, step: HelperStep): Promise<boolean> {
   const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
-  const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal)
+  const onOutput: Output = (stream, chunk) => runner.log.write(stream, 'BUILDING', chunk)
+  const exit = await runToEnd(runner.engine, jobOf(runner, step), onOutput, signal)
   runner.signal.throwIfAborted()
   return exit.code === 0
 }
@@ -131,7 +132,7 @@ export async function outputOf(runner: Runner, step: HelperStep): Promise<string
     if (stream === 'stdout' && output.length < MAX_OUTPUT_LENGTH) output += chunk.toString('latin1')
   }
   const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
-  const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal, onOutput)
+  const exit = await runToEnd(runner.engine, jobOf(runner, step), onOutput, signal)
   runner.signal.throwIfAborted()
   return exit.code === 0 && output.length <= MAX_OUTPUT_LENGTH ? output : undefined
 }
@@ -141,15 +142,9 @@ export async function runHelper(runner: Runner, step: HelperStep) {
   throw new Problem('NO_OUTPUT', `The output could not be put in place: \`${step.argv.join(' ')}\` failed.`)
 }
 
-function runInside(
-  runner: Runner,
-  step: Step,
-  signal: AbortSignal,
-  onOutput: Output = (stream, chunk) => runner.log.write(stream, step.phase, chunk),
-): Promise<Exit> {
-  const { engine, toolchain, user, limits, network } = runner
-  const { argv, cwd, environment, view, mounts = [], overlays = [] } = step
-  const job: Job = {
+function jobOf({ toolchain, user, limits, network }: Runner, step: HelperStep & Partial<Step>): Job {
+  const { argv, cwd, environment = {}, view, mounts = [], overlays = [] } = step
+  return {
     argv,
     cwd,
     environment: { PATH: toolchain.path, ...environment },
@@ -160,5 +155,4 @@ function runInside(
     name: 'build',
     ...(network ? { network } : {}),
   }
-  return runToEnd(engine, job, onOutput, signal)
 }

@@ -32,6 +32,7 @@ import type { GetAppVariables } from './app-variables.ts'
 import { adviceOn, heldProblem, type Inspect, type Inspected } from './inspect.ts'
 import type { Launcher } from './launch.ts'
 import { createProgress, type Progress } from './progress.ts'
+import type { BeginSuccession } from './succession.ts'
 import { endpointsToAsk } from './suspicion.ts'
 import type { Switch } from './switch.ts'
 
@@ -50,6 +51,7 @@ type Parts = {
   outputs: Pick<Outputs, 'has'>
   launcher: Launcher
   switching: Switch
+  beginSuccession: BeginSuccession
   folders: Folders
   logs: LineLogs
   appVariables: GetAppVariables
@@ -87,6 +89,7 @@ export function createDeploy(parts: Parts): Handler {
       const account = await parts.accounts.requireById(sql, environment.accountId)
       return (tx) => parts.buildRequests.handOn(tx, account, operation)
     }
+    await using _succession = await parts.beginSuccession(environment.id)
     const log = await logs.create(buildLogName(build.id), {
       secrets: (await parts.appVariables(environment, environment.variables, build.id, 'build')).secrets,
       whenFull: 'stop',

@@ -89,7 +89,14 @@ export function createMake(parts: Parts) {
     await builds.planned(build.id, plan)
     for (const reason of plan.detectedBy) progress.say(reason)
     const toolchain = await equip(environment, build, plan, progress)
-    return attemptTwice({ environment, build, progress, place, plan, toolchain })
+    const ready = { environment, build, progress, place, plan, toolchain }
+    const uses: CacheUse[] = []
+    try {
+      return await attempt(ready, build.isClean, uses)
+    } catch (error) {
+      await prepareSecondAttempt(ready, uses, error)
+      return attempt(ready, true, [])
+    }
   }
 
   async function unpack(build: Build, progress: Progress, place: Workspace) {
@@ -123,22 +130,16 @@ export function createMake(parts: Parts) {
     return toolchain
   }
 
-  async function attemptTwice(ready: Ready): Promise<Build> {
-    const { build, progress, place } = ready
-    const uses: CacheUse[] = []
-    try {
-      return await attempt(ready, build.isClean, uses)
-    } catch (error) {
-      if (progress.signal.aborted || !(error instanceof Problem)) throw error
-      const because = reasonToRetry(uses)
-      if (because === undefined || !(await mayBeCausedByCaches(error, place, ready.plan))) throw error
-      progress.fail(error.message)
-      progress.say(because)
-      await builds.retried(build.id, toFirstFailure(error, Number(error.metadata.logLine ?? 0), because))
-      if (place.isLayered) await place.keepOnlySource()
-      else await unpack(build, progress, place)
-      return await attempt(ready, true, [])
-    }
+  /** Rejects with the error of the first attempt where caches cannot be its cause. */
+  async function prepareSecondAttempt({ build, progress, place, plan }: Ready, uses: CacheUse[], error: unknown) {
+    if (progress.signal.aborted || !(error instanceof Problem)) throw error
+    const because = reasonToRetry(uses)
+    if (because === undefined || !(await mayBeCausedByCaches(error, place, plan))) throw error
+    progress.fail(error.message)
+    progress.say(because)
+    await builds.retried(build.id, toFirstFailure(error, Number(error.metadata.logLine ?? 0), because))
+    if (place.isLayered) await place.keepOnlySource()
+    else await unpack(build, progress, place)
   }
 
   /** `uses` is filled with the caches that were used, also when the attempt fails. */

@@ -7,6 +7,7 @@ import type { Sql } from '../../storage/index.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Retries } from '../records/retries.ts'
 import type { Launcher } from './launch.ts'
+import type { BeginSuccession } from './succession.ts'
 import type { Switch } from './switch.ts'
 
 type Parts = {
@@ -16,6 +17,7 @@ type Parts = {
   deployments: Deployments
   launcher: Launcher
   switching: Switch
+  beginSuccession: BeginSuccession
   retries: Pick<Retries, 'end'>
   finishWithEnvironment(operation: OperationRecord): Finish
 }
@@ -33,6 +35,7 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
     if (!environment || !deployment) throw new Problem('DEPLOYMENT_NOT_FOUND')
     const path = { accountId: environment.accountId, environmentId: environment.id }
     const build = await builds.require(path, deployment.buildId)
+    await using _succession = await parts.beginSuccession(environment.id)
     const live = environment.liveDeployment ? await deployments.find(sql, environment.liveDeployment) : undefined
     const replaced = live && live.id !== deployment.id ? { replaced: live } : {}
     await work.enter('STARTING')

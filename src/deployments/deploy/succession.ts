@@ -1,6 +1,5 @@
 /** While a deployment is built and started, the live one reports which pages it makes. */
 import type { Log } from '../../base/index.ts'
-import type { Handler } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { Revalidations } from '../records/revalidations.ts'
 
@@ -10,22 +9,24 @@ type Parts = {
   supervisor: Pick<Supervisor, 'refreshExpiries'>
 }
 
-export function createSuccession({ log, revalidations, supervisor }: Parts): (handler: Handler) => Handler {
+/** Begins a succession, which lasts until the result is disposed of. */
+export type BeginSuccession = (environmentId: string) => Promise<AsyncDisposable>
+
+export function createSuccession({ log, revalidations, supervisor }: Parts): BeginSuccession {
   /** Pages that are not reported are only made again, so a fault here does not fail the deployment. */
   const refresh = (environmentId: string) =>
     supervisor
       .refreshExpiries(environmentId)
       .catch((error) => log.error({ err: error, environment: environmentId }, 'an app does not report its pages'))
 
-  return (handler) => async (operation, work) => {
-    const { environmentId } = operation
+  return async (environmentId) => {
     const end = revalidations.expectSuccessor(environmentId)
-    try {
-      await refresh(environmentId)
-      return await handler(operation, work)
-    } finally {
-      end()
-      await refresh(environmentId)
+    await refresh(environmentId)
+    return {
+      async [Symbol.asyncDispose]() {
+        end()
+        await refresh(environmentId)
+      },
     }
   }
 }

@@ -7,7 +7,7 @@ import {
   type Preconditions,
   requireEtag,
 } from '../../apps/index.ts'
-import type { Clock } from '../../base/index.ts'
+import { type Clock, settlesWithin } from '../../base/index.ts'
 import { aboveCeiling, isAbove, Problem, type resources } from '../../contract/index.ts'
 import type { Sql } from '../../storage/index.ts'
 import type { Routing } from '../routing.ts'
@@ -41,11 +41,7 @@ export function createReplaceDomains({
   maxDomains = 0,
 }: Parts): ReplaceDomains {
   async function publish() {
-    const timeout = new AbortController()
-    const published = routing.publish().then(() => true)
-    const late = clock.sleep(TIMEOUT_MS, timeout.signal).then(() => false)
-    const isServed = await Promise.race([published, late]).finally(() => timeout.abort())
-    if (isServed) return
+    if (await settlesWithin(clock, routing.publish(), TIMEOUT_MS)) return
     const edge = 'the domains are kept, but the edge does not answer for them yet'
     throw new Problem('NOT_READY', `Not ready: ${edge}.`, { metadata: { edge }, retryAfterSeconds: 5 })
   }

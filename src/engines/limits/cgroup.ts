@@ -1,5 +1,5 @@
 /** The limits of one running job: the kernel's cgroup where there is one, and the service's own checks. */
-import { setTimeout as wait } from 'node:timers/promises'
+import { pollUntil, systemClock } from '../../base/index.ts'
 import type { Disks } from './disk.ts'
 import { enter, nicenessOf } from './enter.ts'
 import { endProcess, type Group } from './group.ts'
@@ -139,11 +139,13 @@ export function makeCgroup({ limits, group, poller, disks, onLeft }: Parts): Cgr
 }
 
 /** Killed processes are gone a moment later. */
-async function removeGroup(group: Group) {
-  for (let waited = 0; !group.remove() && waited < REMOVAL_MS; waited += 10) {
+function removeGroup(group: Group): Promise<boolean> {
+  const endAndRemove = () => {
+    if (group.remove()) return true
     group.end()
-    await wait(10)
+    return false
   }
+  return pollUntil(systemClock, endAndRemove, { pauseMs: 10, timeoutMs: REMOVAL_MS })
 }
 
 /** A second limit where the kernel does not count the job's processes: a fork bomb is faster than the poller. */

@@ -3,8 +3,8 @@
  * service that polls. A job that reaches a limit is killed as a whole, and its exit names the limit.
  */
 import { execFile } from 'node:child_process'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { pollUntil, systemClock } from '../../base/index.ts'
 import { type Cgroup, makeCgroup } from './cgroup.ts'
 import { openCgroup1 } from './cgroup1.ts'
 import { isBeingEntered, openCgroup2 } from './cgroup2.ts'
@@ -46,7 +46,7 @@ type Options = {
 
 const RESERVE_BYTES = 512 * 1024 ** 2
 const TRIAL_MS = 10_000
-const [ENTER_TRIES, ENTER_MS] = [50, 100]
+const ENTERING = { pauseMs: 100, timeoutMs: 5000 }
 const TRIAL: Limits = {
   memoryBytes: 64 * 1024 ** 2,
   processes: 16,
@@ -97,13 +97,14 @@ export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes 
 /** Retries while Docker's health check enters the container: until it has arrived, its process cannot be moved. */
 async function openUnified(unified: Hierarchy, name: string): Promise<Groups | undefined> {
   const given = { ...unified, isDelegated: await isDelegated(unified.own) }
-  for (let tries = 1; ; tries++) {
+  let groups: Groups | undefined
+  const isSettled = () => {
     const wasEntered = isBeingEntered(unified, kernelFiles)
-    const groups = openCgroup2(given, name, kernelFiles, relationOf)
-    const isBusy = wasEntered || isBeingEntered(unified, kernelFiles)
-    if (groups || !isBusy || tries === ENTER_TRIES) return groups
-    await wait(ENTER_MS)
+    groups = openCgroup2(given, name, kernelFiles, relationOf)
+    return groups !== undefined || !(wasEntered || isBeingEntered(unified, kernelFiles))
   }
+  await pollUntil(systemClock, isSettled, ENTERING)
+  return groups
 }
 
 /** Whether a program can be started in a cgroup. */

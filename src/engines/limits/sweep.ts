@@ -1,5 +1,5 @@
 /** Removes the cgroups of a service that was killed. */
-import { setTimeout as wait } from 'node:timers/promises'
+import { pollUntil, systemClock } from '../../base/index.ts'
 import type { Files } from './files.ts'
 import { endAllIn, folderName } from './group.ts'
 import { makerOf } from './owner.ts'
@@ -39,13 +39,8 @@ export async function sweepCgroups({ mounts, name, active, endProcesses, files }
 }
 
 /** Killed processes are gone a moment later. A group with a living process cannot be removed. */
-async function removeGroup(files: Files, folder: string, timeoutMs: number): Promise<boolean> {
-  for (let waited = 0; ; waited += 10) {
-    if (files.remove(folder)) return true
-    if (waited >= timeoutMs) return false
-    await wait(10)
-  }
-}
+const removeGroup = (files: Files, folder: string, timeoutMs: number): Promise<boolean> =>
+  pollUntil(systemClock, () => files.remove(folder), { pauseMs: 10, timeoutMs })
 
 /** Of another service, whose data folder may be gone for good. No process is killed: a cgroup with one stays. */
 function removeDead(folder: string, files: Files) {
