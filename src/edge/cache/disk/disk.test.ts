@@ -264,7 +264,7 @@ test('a dropped segment may take notes with it: those that they concern are gone
   const purged = new Set<string>()
   let shown = 0
   let hidden = 0
-  let toldNotes = 0
+  let replayedNotes = 0
   for (let n = 0; n < 200; n++) {
     disk.put(`${n}`, body('x', KIB))
     // Purged at once, soon, later, or when the segment of the object is long dropped.
@@ -285,11 +285,11 @@ test('a dropped segment may take notes with it: those that they concern are gone
       if (isHidden) hidden++
       else shown++
     }
-    toldNotes = replayed.filter((line) => line.startsWith('note') && line !== 'note to write everything').length
+    replayedNotes = replayed.filter((line) => line.startsWith('note') && line !== 'note to write everything').length
     await close()
   }
   assert.ok(shown > 100 && hidden > 100, `${shown} were shown and ${hidden} hidden`)
-  assert.ok(toldNotes < purged.size / 2, `${toldNotes} notes are left of ${purged.size}`)
+  assert.ok(replayedNotes < purged.size / 2, `${replayedNotes} notes are left of ${purged.size}`)
 })
 
 test('a note counts also for what was dropped and is not yet removed', async (t) => {
