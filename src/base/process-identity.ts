@@ -17,7 +17,8 @@ export function startTimeOf(pid: number): string | undefined {
 export const pidNamespace = (): string | undefined =>
   /\d+/.exec(unlessGone(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0]
 
-function unlessGone<T>(read: () => T): T | undefined {
+/** For reads of /proc: undefined if the process is gone, or belongs to another user. */
+export function unlessGone<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { unlessGone } from '../base/index.ts'
 
 /**
  * The value of HEADLAND_SANDBOX in the environment of a data folder's sandboxes, by which they are found. It is of no use to a
@@ -32,11 +33,4 @@ function hasService(pid: string): boolean {
 }
 
 /** A process may end while it is read. */
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (['ENOENT', 'ESRCH', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return ''
-    throw error
-  }
-}
+const read = (path: string): string => unlessGone(() => readFileSync(path, 'utf8')) ?? ''

@@ -4,7 +4,7 @@
  * gives no answer (another operating system, another machine), the lease decides.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
-import { randomToken, startTimeOf } from '../base/index.ts'
+import { randomToken, startTimeOf, unlessGone } from '../base/index.ts'
 
 export function ownerOfThisProcess(): string {
   return [machine() ?? 'unknown', process.pid, startTimeOf(process.pid) ?? 'unknown', randomToken()].join(' ')
@@ -19,16 +19,7 @@ export function isDead(owner: string): boolean {
 
 /** This boot of this machine, as seen from this process-id namespace. */
 function machine(): string | undefined {
-  return attempt(
+  return unlessGone(
     () => `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/pid')}`,
   )
-}
-
-function attempt<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (['ENOENT', 'ESRCH', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
-    throw error
-  }
 }

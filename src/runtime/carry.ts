@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { chown, lstat, mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { removeTree } from '../base/index.ts'
+import { absent, removeTree } from '../base/index.ts'
 import { type Engine, type Mount, runToEnd } from '../engines/index.ts'
 import { type InstanceSpec, makeParents, outermost } from './instance.ts'
 
@@ -89,11 +89,4 @@ async function copyUntilUnchanged(
   return false
 }
 
-const isFolder = async (path: string): Promise<boolean> =>
-  lstat(path).then(
-    (found) => found.isDirectory(),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
+const isFolder = async (path: string): Promise<boolean> => (await lstat(path).catch(absent))?.isDirectory() ?? false

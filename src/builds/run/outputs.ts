@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTurns, removeTree } from '../../base/index.ts'
+import { absent, createTurns, removeTree } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { checkDigest, type Digest } from '../../storage/index.ts'
 import { digestOf, type OutputLimits } from './output-digest.ts'
@@ -153,18 +153,9 @@ async function withEdge(target: string, { bytes, files }: Size): Promise<Size> {
 export type Outputs = ReturnType<typeof createOutputs>
 
 async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-    return []
-  })
+  return (await readdir(folder).catch(absent)) ?? []
 }
 
 async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
+  return (await lstat(path).catch(absent)) !== undefined
 }

@@ -5,7 +5,7 @@
  */
 import { chmod, chown, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { removeTree } from '../../base/index.ts'
+import { absent, removeTree } from '../../base/index.ts'
 import { type Job, type Mount, type Overlay, removeScratch } from '../../engines/index.ts'
 
 /** The work folder as one step sees it. */
@@ -95,11 +95,7 @@ export function createWorkspace({ folder, user, isLayered }: Parts) {
 export type Workspace = ReturnType<typeof createWorkspace>
 
 export async function removeWorkspace(folder: string) {
-  const names = await readdir(folder).catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-    return []
-  })
-  for (const name of names) await removeStep(join(folder, name))
+  for (const name of (await readdir(folder).catch(absent)) ?? []) await removeStep(join(folder, name))
   await removeTree(folder)
 }
 

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
+import { unlessGone } from '../../base/index.ts'
 
 /** One of these programs is missing, or fails. */
 export class NetworkError extends Error {}
@@ -73,11 +74,4 @@ function whenGone(child: ChildProcess): Promise<string | undefined> {
 }
 
 /** A process that failed is gone, and its file with it. */
-function openOrNothing(path: string): number | undefined {
-  try {
-    return openSync(path, 'r')
-  } catch (error) {
-    if (['ENOENT', 'ESRCH', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
-    throw error
-  }
-}
+const openOrNothing = (path: string): number | undefined => unlessGone(() => openSync(path, 'r'))

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { removeTree } from '../../base/index.ts'
+import { absent, removeTree } from '../../base/index.ts'
 import { stageFor } from './stage.ts'
 
 /** Why overlays do not work in a folder of this machine; undefined if a trial succeeds. */
@@ -41,9 +41,7 @@ export async function overlayProblem(folder: string, isRoot: boolean): Promise<s
 
 /** The kernel leaves a folder in there with mode 0, which not even its owner can list. */
 export async function removeScratch(scratch: string) {
-  await chmod(join(scratch, 'work'), 0o700).catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-  })
+  await chmod(join(scratch, 'work'), 0o700).catch(absent)
   await removeTree(scratch)
 }
 

@@ -1,5 +1,6 @@
 /** What of this machine every sandbox shows: programs, libraries, name resolution and certificates. */
-import { access, lstat, readlink } from 'node:fs/promises'
+import { lstat, readlink, stat } from 'node:fs/promises'
+import { absent } from '../../base/index.ts'
 import { procMasks } from '../seccomp/proc-masks.ts'
 import type { System } from './command.ts'
 
@@ -34,11 +35,6 @@ export async function lookAtSystem({ isFiltered }: Pick<System, 'isFiltered'>): 
     else if (found) folders.push(path)
   }
   const etc: string[] = []
-  for (const path of ETC) if ((await access(path).catch(absent)) !== null) etc.push(path)
+  for (const path of ETC) if (await stat(path).catch(absent)) etc.push(path)
   return { folders, links, etc, masks: await procMasks(), isFiltered }
-}
-
-function absent(error: NodeJS.ErrnoException): null {
-  if (error.code !== 'ENOENT') throw error
-  return null
 }

@@ -4,6 +4,7 @@
  * and nothing can be written.
  */
 import { lstat } from 'node:fs/promises'
+import { absent } from '../../base/index.ts'
 
 const COVERED = [
   // The boot options of the machine, and how its kernel was built: useful to an attacker.
@@ -27,9 +28,7 @@ const COVERED = [
 export async function procMasks(): Promise<string[]> {
   const masks: string[] = []
   for (const path of COVERED) {
-    const found = await lstat(path).catch((error) => {
-      if (error.code !== 'ENOENT') throw error
-    })
+    const found = await lstat(path).catch(absent)
     if (found?.isDirectory()) masks.push('--perms', '0000', '--tmpfs', path, '--remount-ro', path)
     // A device on a mount without devices: it cannot be opened at all.
     else if (found?.isFile()) masks.push('--ro-bind', '/dev/null', path)

@@ -1,6 +1,7 @@
 /** The resolvers that this machine uses, as /etc/resolv.conf names them. */
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
+import { absent } from '../../../base/index.ts'
 
 export type Resolver = { address: string; port: number }
 
@@ -34,9 +35,4 @@ export function resolversIn(text: string): Resolver[] {
   return (addresses.length > 0 ? addresses : ['127.0.0.1']).map((address) => ({ address, port: DNS_PORT }))
 }
 
-async function readIfThere(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    return ''
-  })
-}
+const readIfThere = async (file: string): Promise<string> => (await readFile(file, 'utf8').catch(absent)) ?? ''
