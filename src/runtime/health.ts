@@ -42,6 +42,7 @@ const REACHED = {
   processes: 'TOO_MANY_PROCESSES',
   disk: 'DISK_LIMIT',
   files: 'DISK_LIMIT',
+  fullDisk: 'DISK_FULL',
 } as const
 
 async function crashed(process: Process): Promise<Problem> {

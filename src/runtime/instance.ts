@@ -135,7 +135,7 @@ async function startAt(
     const exited = process.exited
       .then(async (exit) => {
         // The files that it wrote would bring the next process over the limit too, so that one begins as the build left it.
-        if (exit.excess?.includes('disk')) {
+        if (exit.excess?.some((limit) => limit === 'disk' || limit === 'fullDisk')) {
           await removeTree(join(spec.runFolder, 'own'))
           await spec.onReset?.()
         }

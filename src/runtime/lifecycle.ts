@@ -1,7 +1,7 @@
 /** The steps in the life of a deployment's process: start, restart after a crash, sleep, end. `supervisor.ts` has the states. */
 import { type Clock, createTurns, type Log } from '../base/index.ts'
 import { aboveCeiling, Problem, type resources, startText } from '../contract/index.ts'
-import type { Engine, Networks } from '../engines/index.ts'
+import type { Engine, Excess, Networks } from '../engines/index.ts'
 import { type AwakeApp, type AwakeLimits, countApps, NO_AWAKE_LIMITS, slotFor } from './awake-slots.ts'
 import { type Instance, type InstanceSpec, startInstance } from './instance.ts'
 
@@ -98,7 +98,7 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
     instance.process.exited.then(({ code, signal: killedBy, excess = [] }) => {
       entry.instances.delete(instance)
       if (entry.instance !== instance || entry.retiring.signal.aborted) return
-      const why = excess.length > 0 ? `it reached its limit of ${excess.join(', ')}` : (killedBy ?? `exit code ${code}`)
+      const why = excess.length > 0 ? excess.map(limitInWords).join(', ') : (killedBy ?? `exit code ${code}`)
       entry.spec.log.say(
         'ENDED',
         excess.length > 0 ? `The app was ended: ${why}.` : `The app ended by itself (${why}).`,
@@ -163,6 +163,9 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
     },
   }
 }
+
+const limitInWords = (limit: Excess): string =>
+  limit === 'fullDisk' ? 'the disk was full, and it had written the most' : `it reached its limit of ${limit}`
 
 export type WithEntry = { entry: SupervisedDeployment }
 

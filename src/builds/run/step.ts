@@ -103,6 +103,12 @@ function limitExceeded(excess: Exclude<Excess, 'memory'>, phase: Phase, limits: 
       `It had more than ${(diskFiles ?? 0).toLocaleString('en')} files and folders on the disk, or so many that they could not be counted in time.`,
       { metadata: { phase, what: 'files', limit: String(diskFiles) } },
     )
+  if (excess === 'fullDisk')
+    return new Problem(
+      'DISK_FULL',
+      'The disk of the machine was full, and this build had written the most. The operator can free space; a smaller app or a Clean Rebuild may fit.',
+      { metadata: { phase } },
+    )
   return excess === 'processes'
     ? new Problem('TOO_MANY_PROCESSES', `It had more than ${processes} processes and threads at a time.`, {
         metadata: { phase, limit: String(processes) },

@@ -1,5 +1,6 @@
 /** Measures the folders of jobs, a few at a time, and reports a job that is above its limit of bytes or files. */
 import { stat } from 'node:fs/promises'
+import type { DiskExcess } from './limits.ts'
 import { type Measured, namelessBytes, type Space, sizeOf, spaceAt } from './measure.ts'
 
 export type Writer = {
@@ -8,7 +9,7 @@ export type Writer = {
   max: Record<Measured, number | null>
   processes(): number[]
   /** Called when it wrote more than it may, or when the disk is full and it wrote the most. */
-  onExcess(what: 'disk' | 'files'): void
+  onExcess(what: DiskExcess): void
 }
 
 export type Amounts = Record<Measured, number>
@@ -59,10 +60,10 @@ export const watchedWriter = (writer: Writer): WatchedWriter => ({
   isOver: false,
 })
 
-export function reportExcess(writer: WatchedWriter, what: Measured) {
+export function reportExcess(writer: WatchedWriter, what: DiskExcess) {
   if (writer.isOver) return
   writer.isOver = true
-  writer.onExcess(what === 'bytes' ? 'disk' : 'files')
+  writer.onExcess(what)
 }
 
 export function createDiskScans(tools: DiskTools) {
@@ -99,7 +100,7 @@ export function createDiskScans(tools: DiskTools) {
       void (writer.isOver ? Promise.resolve(undefined) : measure(writer))
         .then((size) => {
           const beyond = CHECK_ORDER.find((what) => size !== undefined && size[what] > (writer.max[what] ?? Infinity))
-          if (beyond) reportExcess(writer, beyond)
+          if (beyond) reportExcess(writer, beyond === 'bytes' ? 'disk' : 'files')
         })
         .finally(() => {
           writer.isMeasuring = false

@@ -50,7 +50,7 @@ function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveB
         folders: [name],
         max: { bytes: limitBytes, files: limitFiles },
         processes: () => [],
-        onExcess: (what) => over.push(what === 'files' ? `${name}: files` : name),
+        onExcess: (what) => over.push(what === 'disk' ? name : `${name}: ${what}`),
       })
       t.after(stop)
       return stop
@@ -117,7 +117,7 @@ test('when the disk is nearly full, the job that wrote most since it began is ki
   used.set('filler', 39_500 * MB)
   await until(() => over.length > 0)
   await untilLooked(2)
-  assert.deepEqual(over, ['filler'])
+  assert.deepEqual(over, ['filler: fullDisk'])
 })
 
 test('when the disk is full without them, no job is killed', async (t) => {
@@ -141,7 +141,7 @@ test('a job that uses up the inodes of the disk is killed', async (t) => {
   counts.set('many', 935_000)
   await until(() => over.length > 0)
   await untilLooked(2)
-  assert.deepEqual(over, ['many: files'])
+  assert.deepEqual(over, ['many: fullDisk'])
 })
 
 test('a job with more files than it may have is killed, even if they are empty', async (t) => {

@@ -68,7 +68,7 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
       if (grown > (worst?.size ?? 0)) worst = { writer, size: grown }
     }
     const isMuch = worst && worst.size >= MIN_WRITTEN[what]
-    if (isMuch && worst && !worst.writer.isOver) reportExcess(worst.writer, what)
+    if (isMuch && worst && !worst.writer.isOver) reportExcess(worst.writer, 'fullDisk')
     const tookMs = performance.now() - began
     disk.calmUntil = performance.now() + (isMuch ? CALM_MS : Math.max(CALM_MS, tookMs / PART_OF_CORE))
   }

@@ -17,5 +17,7 @@ export type Limits = {
   diskFiles: number | null
 }
 
-/** The limit that was reached. */
-export type Excess = 'memory' | 'processes' | 'disk' | 'files'
+/** The limit that was reached. `fullDisk`: the machine's disk was nearly full, and the job had written the most. */
+export type Excess = 'memory' | 'processes' | DiskExcess
+
+export type DiskExcess = 'disk' | 'files' | 'fullDisk'

@@ -16,10 +16,10 @@ const as = await service.login()
 
 const DEPLOYMENTS = rounds({ short: 8, long: 100 })
 
-test(`${DEPLOYMENTS} deployments in a row under constant load fail no request`, async () => {
+test(`${DEPLOYMENTS} deployments in a row under constant load fail no request`, async (t) => {
   const { name, url } = await createEnvironment(service, as)
   assert.equal((await deploy(service, as, name, nodeServer('version 0'))).error, undefined)
-  const visitors = startVisitors(service, url)
+  const visitors = startVisitors(t, service, url)
   for (let version = 1; version <= DEPLOYMENTS; version++) {
     const done = await deploy(service, as, name, nodeServer(`version ${version}`))
     assert.equal(done.error, undefined, JSON.stringify(done.error))

@@ -34,7 +34,7 @@ async function furnish() {
   return { disk, service, as, site, app, spare }
 }
 
-const options = { skip: noSmallDisk ?? false, timeout: 120_000 }
+const options = { skip: noSmallDisk ?? false }
 /** If this fails, the mount must not outlive the test file. */
 async function cleanUpAndFail(error: unknown): Promise<never> {
   await cleanUp()
@@ -61,7 +61,7 @@ async function fillUp() {
   while ((await makeCredential(given())).status === 200)
 }
 
-test('a build that fills the disk fails with DISK_FULL, and its visitors notice nothing', options, async () => {
+test('a build that fills the disk fails with DISK_FULL, and its visitors notice nothing', options, async (t) => {
   const { service, as, app } = given()
   const greedy: Files = {
     'package.json': JSON.stringify({ scripts: { build: 'node build.js', start: 'node x.js' } }),
@@ -69,7 +69,7 @@ test('a build that fills the disk fails with DISK_FULL, and its visitors notice 
       const file = fs.openSync('large', 'w')
       for (;;) fs.writeSync(file, Buffer.alloc(1 << 20, 1))`,
   }
-  const visitors = startVisitors(service, app.url)
+  const visitors = startVisitors(t, service, app.url)
   const failed = await deploy(service, as, app.name, greedy)
   assert.equal(reasonOf(failed), 'DISK_FULL', JSON.stringify(failed.error))
   assert.deepEqual((await visitors.stop()).failures, [])
@@ -129,10 +129,10 @@ for (const [what, path, body] of [
   })
 }
 
-test('on a full disk sites and apps are served as usual', options, async () => {
+test('on a full disk sites and apps are served as usual', options, async (t) => {
   const { service, site, app } = given()
   for (const { url } of [site, app]) {
-    const visitors = startVisitors(service, url)
+    const visitors = startVisitors(t, service, url)
     await until(async () => visitors.count() > 200, '200 visits')
     assert.deepEqual((await visitors.stop()).failures, [])
   }

@@ -1,10 +1,12 @@
 /** Visitors: some connections that send requests continuously, and record every response that was not a good one. */
 import { Agent, request } from 'node:http'
+import type { Scope } from '../folder.ts'
 import type { TestService } from './service.ts'
 
 export type Visitors = { count(): number; stop(): Promise<{ count: number; failures: string[] }> }
 
-export function startVisitors(service: TestService, url: string, connections = 4): Visitors {
+/** They also stop with the test, so that one that fails does not go on for ever. */
+export function startVisitors(t: Scope, service: TestService, url: string, connections = 4): Visitors {
   const { hostname, port } = new URL(service.edge)
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const failures: string[] = []
@@ -41,13 +43,13 @@ export function startVisitors(service: TestService, url: string, connections = 4
   }
   const visitors = Array.from({ length: connections }, visitor)
 
-  return {
-    count: () => count,
-    async stop() {
-      isOver = true
-      await Promise.all(visitors)
-      agent.destroy()
-      return { count, failures }
-    },
+  async function stop() {
+    isOver = true
+    await Promise.all(visitors)
+    agent.destroy()
+    return { count, failures }
   }
+  t.after(stop)
+
+  return { count: () => count, stop }
 }
