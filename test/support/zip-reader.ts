@@ -38,17 +38,22 @@ export async function declaredFiles(zip: Buffer): Promise<Files> {
     }) as [number, number, number]
     const start = offset + 30 + zip.readUInt16LE(offset + 26) + zip.readUInt16LE(offset + 28)
     const packed = zip.subarray(start, start + packedBytes)
-    const content = zip.readUInt16LE(at + 10) === 8 && packedBytes > 0 ? inflateRawSync(packed) : packed
-    assert.equal(crc32(content), zip.readUInt32LE(at + 16), 'the data has the checksum that the directory says')
+    const isDeflated = zip.readUInt16LE(at + 10) === 8 && packedBytes > 0
+    const checksum = zip.readUInt32LE(at + 16)
     at = nameEnd + extra.length + zip.readUInt16LE(at + 32)
-    const text = kind === 'link' ? `-> ${content}` : content.toString('latin1')
-    return { name, kind, content: text, from: offset, to: start + packedBytes } as const
+    /** Called for what is unpacked: the data of the rest, such as `.git`, is not read. */
+    function content(): string {
+      const bytes = isDeflated ? inflateRawSync(packed) : packed
+      assert.equal(crc32(bytes), checksum, 'the data has the checksum that the directory says')
+      return kind === 'link' ? `-> ${bytes}` : bytes.toString('latin1')
+    }
+    return { name, kind, content, from: offset, to: start + packedBytes } as const
   })
   const inOrder = entries.toSorted((one, other) => one.from - other.from)
   for (const [n, { from }] of inOrder.entries()) assert.ok(from >= (inOrder[n - 1]?.to ?? 0), 'no data is shared')
   const files: Files = {}
   for (const { path, entry } of (await select(entries)).selected) {
-    files[entry.kind === 'folder' ? `${path}/` : path] = entry.content
+    files[entry.kind === 'folder' ? `${path}/` : path] = entry.content()
     for (let above = dirname(path); above !== '.'; above = dirname(above)) files[`${above}/`] = ''
   }
   return files
