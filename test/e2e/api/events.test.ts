@@ -90,7 +90,7 @@ test('changes of credentials and users are sent', async (t) => {
   const stream = await follow(t, service, { as: owner })
   const issued = await service.call('/v1/accounts/default/credentials', { method: 'POST', as: owner, body: {} })
   await stream.untilNamed(issued.json.name)
-  const user = await userOf('default', 'viewer', 'watched.example.com')
+  const user = await userOf('default', 'viewer', 'watched@example.com')
   await stream.untilNamed(user.name)
   stream.events.length = 0
   await service.call(`/v1/${user.name}`, { method: 'PATCH', as: owner, body: { role: 'developer' } })

@@ -76,7 +76,9 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
           title="Variables"
           flush
           actions={
-            canWrite && (
+            // Before the variables are loaded, a new row could not be shown.
+            canWrite &&
+            rows && (
               <>
                 <Button icon="eye" small aria-pressed={isShown} onClick={() => setShown(!isShown)}>
                   {isShown ? 'Hide secrets' : 'Show secrets'}
