@@ -52,7 +52,7 @@ async function read(file: string, maxBytes: number): Promise<Buffer | undefined>
 export const idOf = (content: Buffer): string =>
   createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')
 
-/** A file in the index: its content's id, and what the file system said of it. */
+/** A file in the index: its content's id, and what the file system knows of it. */
 export type Indexed = {
   id: string
   mtimeSeconds: number

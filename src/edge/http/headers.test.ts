@@ -56,7 +56,7 @@ test('every method is forwarded, with a body or without', async (t) => {
   }
 })
 
-test('who asked and how is said by the edge, whatever the client says', async (t) => {
+test('the edge sets who asked and how, whatever the client sends', async (t) => {
   const edge = await edgeBefore(t, await mirror(t))
   const { text } = await ask(edge.port, {
     host: `${HOST}:8080`,
