@@ -309,7 +309,7 @@ for (const [where, file, pattern] of [
   test(`with the capabilities of ${where}, the doctor finds the sandbox that the service has`, {
     skip: process.getuid?.() !== 0,
   }, async (t) => {
-    const text = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8')
+    const text = await readFile(new URL(`../../../${file}`, import.meta.url), 'utf8')
     const left = [...text.matchAll(pattern)].map(([, name = '']) => `+${name.toLowerCase()}`)
     assert.ok(left.length > 5, text)
     const doctor = [process.execPath, HEADLAND, 'doctor', '--json', '--data-dir', await temporaryFolder(t)]

@@ -24,7 +24,7 @@ test('the package contains the programs and the documentation', () => {
     'bin/headland',
     'dist/command-line.js',
     'dist/engines/launch.mjs',
-    'dist/storage/sqlite-thread.mjs',
+    'dist/storage/sql/sqlite-thread.mjs',
     'dist/runtime/hooks/next/coherence.cjs',
     'docs/operate/headland.service',
     'examples/node-server/server.js',

@@ -30,7 +30,7 @@ const blocks = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block)
 
 /** Where test/prepare.ts unpacks them: Debian's packages, once installed, would start a server on port 80. */
-const UNPACKED = fileURLToPath(new URL('../../node_modules/.cache/proxies/usr', import.meta.url))
+const UNPACKED = fileURLToPath(new URL('../../../node_modules/.cache/proxies/usr', import.meta.url))
 const PATH = [process.env.PATH ?? '', '/usr/sbin', join(UNPACKED, 'bin'), join(UNPACKED, 'sbin')].join(delimiter)
 const isThere = (...commands: string[]): boolean =>
   commands.every((command) => {
