@@ -270,7 +270,7 @@ test('a connection by TCP that does not fit the record is refused, too', { skip 
       const socket = connect({ ...values, port })
       for (const event of ['connect', 'error']) socket.once(event, () => resolve(socket.destroy()))
     })
-    ;(async () => { for (let port = 1; port <= values.most; port++) await call(port) })()`
+    ;(async () => { for (let port = 1; port <= values.max; port++) await call(port) })()`
   assert.ok(port > RECORD_LIMITS.connections)
   assert.deepEqual(await callFrom(view, { early: { host: address, port: 1 } }), { early: 'ECONNREFUSED' })
   await runJob(view, script, { host: address, max: RECORD_LIMITS.connections })
