@@ -15,6 +15,10 @@ const pathOf = ({ account, params }: Pick<RouteCall<unknown, unknown>, 'account'
   environmentId: params.environment,
 })
 
+/** The ledger is asked only for operations that can be in it: builds and purges. */
+const HAS_TRIGGERS: ReadonlySet<resources.Trigger> = new Set(['UPLOAD', 'REBUILD', 'CLEAN_REBUILD', 'PURGE_CACHE'])
+const NO_TRIGGERS = { ids: [], count: 0 }
+
 type Parts = { operations: Operations; requests: Pick<Requests, 'cancel'>; ledger: Ledger; stopping: AbortSignal }
 
 export const operationRoutes = ({ operations, requests, ledger, stopping }: Parts): Route[] => [
@@ -42,11 +46,12 @@ export const operationRoutes = ({ operations, requests, ledger, stopping }: Part
     problems: ['OPERATION_NOT_FOUND'],
     async handle(call) {
       const operation = await operations.require(pathOf(call), call.params.operation)
-      return renderOperation(call.account, operation, {
-        queuePosition: await operations.queuePosition(operation),
-        waiting: await operations.waitingOf(operation),
-        triggers: await ledger.satisfiedBy(operation.id),
-      })
+      const [queuePosition, waiting, triggers] = await Promise.all([
+        operations.queuePosition(operation),
+        operations.waitingOf(operation),
+        HAS_TRIGGERS.has(operation.trigger) ? ledger.satisfiedBy(operation.id) : NO_TRIGGERS,
+      ])
+      return renderOperation(call.account, operation, { queuePosition, waiting, triggers })
     },
   }),
   route({
