@@ -104,13 +104,7 @@ export function createRetry(parts: Parts) {
     start() {
       const look = () => round().catch((error) => log.error({ err: error }, 'cannot look for held rebuilds'))
       if (parts.lookMs === 0) return { stop: async () => undefined }
-      const first = look()
-      const looks = repeat(clock, parts.lookMs, look)
-      return {
-        async stop() {
-          await Promise.all([first, looks.stop()])
-        },
-      }
+      return repeat(clock, parts.lookMs, look, { isImmediate: true })
     },
   }
 }

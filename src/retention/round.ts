@@ -94,9 +94,8 @@ export function createRounds(parts: Parts) {
 
   return {
     start() {
-      enqueue('ballast', loadBallast)
       rounds = loopRounds()
-      ballastLoads = repeat(clock, BALLAST_MS, () => attempt('ballast', loadBallast))
+      ballastLoads = repeat(clock, BALLAST_MS, () => attempt('ballast', loadBallast), { isImmediate: true })
     },
 
     /** To be called when a deployment is live. */

@@ -16,6 +16,20 @@ test('work is repeated after each pause until it is stopped', async () => {
   assert.deepEqual([count, clock.sleeping()], [2, 0])
 })
 
+test('work that begins at once is not repeated before it is done', async () => {
+  const clock = handClock()
+  const first = Promise.withResolvers<void>()
+  let count = 0
+  const loop = repeat(clock, 100, () => (++count === 1 ? first.promise : Promise.resolve()), { isImmediate: true })
+  await clock.advance(1000)
+  assert.equal(count, 1)
+  first.resolve()
+  await first.promise
+  await clock.advance(100)
+  assert.equal(count, 2)
+  await loop.stop()
+})
+
 test('a stop waits for work that is under way', async () => {
   const clock = handClock()
   const work = Promise.withResolvers<void>()

@@ -6,13 +6,19 @@ type Sleeper = Pick<Clock, 'sleep'>
 export type Repetition = { done: Promise<void>; stop(): Promise<void> }
 
 /**
- * Does the work after each pause, until it is stopped or the work rejects. `done` settles then, and rejects as the work did;
- * `stop` also waits for work that is under way, and never rejects.
+ * Does the work after each pause, and with `isImmediate` also before the first one, until it is stopped or the work rejects.
+ * `done` settles then, and rejects as the work did; `stop` also waits for work that is under way, and never rejects.
  */
-export function repeat(clock: Sleeper, pauseMs: number, work: () => Promise<unknown>): Repetition {
+export function repeat(
+  clock: Sleeper,
+  pauseMs: number,
+  work: () => Promise<unknown>,
+  { isImmediate = false } = {},
+): Repetition {
   const stopping = new AbortController()
   const { signal } = stopping
   const done = (async () => {
+    if (isImmediate) await work()
     while (!signal.aborted) {
       await clock.sleep(pauseMs, signal)
       if (!signal.aborted) await work()
