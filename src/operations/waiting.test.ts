@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { openCoreModules } from '../../test/support/modules/core.ts'
 import type { resources } from '../contract/index.ts'
+import type { Sql } from '../storage/index.ts'
 import { createClaims } from './claim.ts'
 import type { Operation, Queue } from './types.ts'
+import { createWaiting } from './waiting.ts'
 
 const PLACES = { quick: 8, light: 2, build: 8 }
 
@@ -14,6 +16,7 @@ async function setUp(t: Scope) {
   const claims = createClaims({ sql, clock, owner: 'me', concurrency: PLACES, hasSeveralAccounts: accounts.areSeveral })
   type Wanted = { trigger?: resources.Trigger; queue?: Queue; notBefore?: number; environmentId?: string }
   return {
+    sql,
     clock,
     newId,
     ask: ({ trigger = 'UPLOAD', queue = 'build', notBefore, environmentId = newId() }: Wanted = {}) =>
@@ -52,6 +55,22 @@ test('a build that runs no program does not wait for those that do', async (t) =
   await begin('build')
   assert.deepEqual(await waiting(await ask({ queue: 'light' })), { reason: 'NEXT', ahead: 0 })
   assert.ok(await begin('light'))
+})
+
+test('a build that is claimed while its place is read does not wait for itself', async (t) => {
+  const { ask, begin, sql, clock } = await setUp(t)
+  const operation = await ask({ queue: 'light' })
+  let queries = 0
+  const claimedMeanwhile: Sql = {
+    ...sql,
+    async query(statement) {
+      queries++
+      if (queries === 2) assert.ok(await begin('light'))
+      return sql.query(statement)
+    },
+  }
+  const { waitingOf } = createWaiting({ sql: claimedMeanwhile, clock })
+  assert.deepEqual(await waitingOf(operation), { reason: 'NEXT', ahead: 0 })
 })
 
 test('an operation waits for another one of its environment, and names its kind', async (t) => {

@@ -40,10 +40,12 @@ export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
     return row?.trigger_name
   }
 
-  async function atWork(queue: Queue): Promise<number> {
+  /** The operation itself may have been claimed since its row was read, and does not wait for itself. */
+  async function othersAtWork(queue: Queue, id: string): Promise<number> {
     const [row] = await sql.query<{ n: number }>(statement`
       SELECT COUNT(*) AS n FROM (
-        SELECT id FROM operations WHERE done_time IS NULL AND queue = ${queue} AND lease_owner IS NOT NULL
+        SELECT id FROM operations
+        WHERE done_time IS NULL AND queue = ${queue} AND lease_owner IS NOT NULL AND id <> ${id}
         LIMIT ${LIMITS.queueCounted}) AS working`)
     return row?.n ?? 0
   }
@@ -64,7 +66,7 @@ export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
       const of = await another(operation)
       if (of !== undefined) return { reason: 'ENVIRONMENT', ahead: 1, of }
       const before = Math.max(0, (await queuePosition(operation)) - 1)
-      const ahead = before + (await atWork(standing.queue))
+      const ahead = before + (await othersAtWork(standing.queue, id))
       return { reason: ahead > 0 ? 'MACHINE' : 'NEXT', ahead }
     },
   }
