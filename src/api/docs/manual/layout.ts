@@ -10,6 +10,7 @@ import { type Hit, MAX_QUERY_LENGTH } from './search.ts'
 type Shown = { title: string; body: Html; at?: string; headings?: readonly Heading[]; query?: string }
 
 export function frame({ sections }: ManualPages, { title, body, at = '', headings = [], query = '' }: Shown): string {
+  const toc = onThisPage(headings)
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -28,10 +29,10 @@ export function frame({ sections }: ManualPages, { title, body, at = '', heading
 <button type="submit">Search</button></form>
 <nav class="places" aria-label="Elsewhere"><a class="to-pages" href="#pages">Pages</a><a href="${BASE}">API reference</a><a href="/">Portal</a></nav>
 </div></header>
-<div class="columns">
+<div class="${toc ? 'columns' : 'columns two'}">
 <main id="content" tabindex="-1">
 ${body}</main>
-${onThisPage(headings)}
+${toc}
 <nav class="pages" id="pages" aria-label="Pages">
 ${sections.map((section) => list(section, at))}</nav>
 </div>

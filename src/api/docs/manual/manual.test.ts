@@ -200,6 +200,15 @@ test('the colours are those of the portal', async () => {
   for (const line of colours) assert.ok(tokens.includes(line ?? ''), line)
 })
 
+test('the columns do not depend on what arrives later, so the text does not move while a page loads', async () => {
+  for (const address of addresses) {
+    const { body } = await get(address)
+    const isTwo = body.includes('<div class="columns two">')
+    assert.equal(isTwo, !body.includes('<nav class="toc"'), address)
+  }
+  assert.doesNotMatch(STYLE, /:has\(/)
+})
+
 test('the page that is open is marked in the list, and the list follows the README of its folder', async () => {
   const { body } = await get('/docs/guides/deploy')
   assert.match(body, /<a href="\/docs\/guides\/deploy" aria-current="page">Deploy<\/a>/)

@@ -50,7 +50,7 @@ a:hover { color: var(--accent-hover) }
 .columns { display: grid; grid-template: "pages main toc" / 248px minmax(0, 1fr) 208px; gap: 0 40px; max-width: 1440px; margin: 0 auto; padding: 0 24px }
 main { grid-area: main; min-width: 0; padding: 32px 0 96px; overflow-wrap: break-word }
 main > :is(h1, h2, h3, h4, p, ul, ol, blockquote, pre) { max-width: 800px }
-.columns:not(:has(.toc)) { grid-template: "pages main" / 248px minmax(0, 1fr) }
+.columns.two { grid-template: "pages main" / 248px minmax(0, 1fr) }
 .pages { grid-area: pages; position: sticky; top: 56px; align-self: start; max-height: calc(100vh - 56px); overflow-y: auto; padding: 28px 8px 48px 0; font-size: .875rem; scrollbar-width: thin }
 .toc { grid-area: toc; position: sticky; top: 56px; align-self: start; max-height: calc(100vh - 56px); overflow-y: auto; padding: 40px 0 48px; font-size: .8125rem; scrollbar-width: thin }
 .pages ul, .toc ul { margin: 0; padding: 0; list-style: none }
@@ -104,7 +104,7 @@ tr:target td { background: var(--accent-ground) }
 .hits p { margin: 4px 0 0; font-size: .875rem; color: var(--text-quiet) }
 
 @media (max-width: 1180px) {
-  .columns, .columns:not(:has(.toc)) { grid-template: "pages main" / 232px minmax(0, 1fr); gap: 0 32px }
+  .columns, .columns.two { grid-template: "pages main" / 232px minmax(0, 1fr); gap: 0 32px }
   .toc { display: none }
 }
 @media (max-width: 800px) {
@@ -115,7 +115,7 @@ tr:target td { background: var(--accent-ground) }
   .search input { flex: 1; width: 0 }
   .places { margin-left: auto }
   .to-pages { display: inline }
-  .columns, .columns:not(:has(.toc)) { display: block; padding: 0 16px }
+  .columns, .columns.two { display: block; padding: 0 16px }
   main { padding: 24px 0 32px }
   .pages { position: static; max-height: none; padding: 24px 0 48px; border-top: 1px solid var(--line); font-size: 1rem }
   .pages li a { padding: 8px }
