@@ -203,17 +203,18 @@ test('the last owner can neither be removed nor get a weaker role, not even by t
   assert.equal((await own.call(`/v1/${last?.name}`, { method: 'PATCH', as, body: { role: 'owner' } })).status, 200)
 })
 
-test('the number of users is bounded', async (t) => {
+test('the number of new users is bounded', async (t) => {
   const own = await startService(t)
   const as = await own.login('owner')
-  for (let count = 0; count < NEW_USER_LIMIT.burst; count++) {
-    const body = { email: `many-${count}@example.com`, role: 'viewer' }
-    assert.equal((await own.call(USERS, { method: 'POST', as, body })).status, 200)
-  }
-  const refused = await own.call(USERS, { method: 'POST', as, body: { email: 'one-more@example.com', role: 'viewer' } })
-  assert.equal(refused.status, 429)
-  assert.equal(refused.reason, 'TOO_MANY_NEW_USERS')
-  assert.ok(Number(refused.headers.get('retry-after')) > 0)
+  const addNext = (count: number) =>
+    own.call(USERS, { method: 'POST', as, body: { email: `many-${count}@example.com`, role: 'viewer' } })
+  let added = 0
+  let last = await addNext(added)
+  // On a slow machine some are allowed again while others are made.
+  while (last.status === 200 && added < 3 * NEW_USER_LIMIT.burst) last = await addNext(++added)
+  assert.ok(added >= NEW_USER_LIMIT.burst, `${added} were made`)
+  assert.deepEqual([last.status, last.reason], [429, 'TOO_MANY_NEW_USERS'])
+  assert.ok(Number(last.headers.get('retry-after')) > 0)
 })
 
 test('log-out ends one session, log-out everywhere all of them, and no session of another user', async () => {
