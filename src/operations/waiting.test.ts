@@ -71,6 +71,7 @@ test('a build that is claimed while its place is read does not wait for itself',
   }
   const { waitingOf } = createWaiting({ sql: claimedMeanwhile, clock })
   assert.deepEqual(await waitingOf(operation), { reason: 'NEXT', ahead: 0 })
+  assert.equal(await begin('light'), undefined, 'it was claimed meanwhile')
 })
 
 test('an operation waits for another one of its environment, and names its kind', async (t) => {

@@ -201,11 +201,14 @@ test('the colours are those of the portal', async () => {
 })
 
 test('the columns do not depend on what arrives later, so the text does not move while a page loads', async () => {
+  const found = new Set<boolean>()
   for (const address of addresses) {
     const { body } = await get(address)
     const isTwo = body.includes('<div class="columns two">')
     assert.equal(isTwo, !body.includes('<nav class="toc"'), address)
+    found.add(isTwo)
   }
+  assert.equal(found.size, 2, 'there are pages of both kinds')
   assert.doesNotMatch(STYLE, /:has\(/)
 })
 
