@@ -176,6 +176,22 @@ test('damaged packs and indexes of packs end with nothing, whatever they say', a
   )
 })
 
+test('an index of a pack that states billions of entries ends with nothing', async (t) => {
+  const folder = await repository(t)
+  commit(folder, 'one')
+  git(folder, 'gc', '-q')
+  const sha = shaOf(folder)
+  const packs = join(folder, '.git/objects/pack')
+  const index = join(packs, (await readdir(packs)).find((name) => name.endsWith('.idx')) ?? '')
+  const content = await readFile(index)
+  // The counts of ids by their first byte follow the 8 bytes of the head.
+  const first = Number.parseInt(sha.slice(0, 2), 16)
+  for (let byte = 0; byte < 256; byte++) content.writeUInt32BE(byte < first ? 0x267e8507 : 0xd7000006, 8 + byte * 4)
+  await chmod(index, 0o644)
+  await writeFile(index, content)
+  assert.deepEqual(await commitOf(folder, undefined), { sha, branch: 'main' })
+})
+
 test('a subject is one line, of the length that the service takes, and only of text in UTF-8', async (t) => {
   const folder = await repository(t)
   commit(folder, `${'ä'.repeat(LIMITS.messageLength - 2)}\u{1F600}\u{1F600} end`)

@@ -51,8 +51,10 @@ async function offsetIn(index: FileHandle, id: Buffer): Promise<number | undefin
   const count = fanout(255)
   let [low, high] = [fanout((id[0] ?? 0) - 1), fanout(id[0] ?? 0)]
   while (low < high) {
-    const middle = (low + high) >>> 1
+    // A damaged index states up to 2^32 entries, and the sum of two such numbers has no 32 bits any more.
+    const middle = Math.floor((low + high) / 2)
     const found = await readAt(index, TABLES_AT + middle * id.length, id.length)
+    if (found.length < id.length) return undefined
     const order = found.compare(id)
     if (order === 0) return offsetAt(index, TABLES_AT + count * (id.length + 4), middle, count)
     if (order < 0) low = middle + 1
