@@ -12,10 +12,13 @@ import { edgeMiss } from './edge/miss.ts'
 import { edgePeer } from './edge/peer.ts'
 import { edgePurge } from './edge/purge.ts'
 import { edgeRoutes } from './edge/routes.ts'
+import { twoEdges } from './edges.ts'
 import { idleStatic } from './idle-static.ts'
+import { instances } from './instances.ts'
 import { largeSites } from './large-sites.ts'
 import { listEnvironments } from './list-environments.ts'
 import { operationRead } from './operation-read.ts'
+import { routeChanges } from './route-changes.ts'
 import { start } from './start.ts'
 import { upload } from './upload.ts'
 import { webhook } from './webhook.ts'
@@ -34,9 +37,12 @@ export const BENCHES: readonly Bench[] = [
   rebuildShare,
   samePackages,
   ...edgeHits,
+  twoEdges,
+  instances,
   edgeMiss,
   edgePeer,
   edgeRoutes,
+  routeChanges,
   largeSites,
   edgePurge,
   ...edgeConformance,

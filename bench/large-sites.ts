@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
-import { createLog, systemClock } from '../src/base/index.ts'
-import { type StaticFile, startEdge, type Target, writeManifest } from '../src/edge/index.ts'
+import { type StaticFile, writeManifest } from '../src/edge/index.ts'
+import type { Target } from '../src/edge/routes.ts'
+import { startEdge } from '../test/support/edge/edge-process.ts'
+import { publish } from '../test/support/edge/publish.ts'
 import { type Bench, IS_QUICK, median } from './bench.ts'
 import { inTurns, TURNS } from './rounds.ts'
 import { temporaryFolder } from './service.ts'
@@ -26,17 +28,13 @@ export const largeSites: Bench = {
   async run() {
     await using folder = await temporaryFolder()
     const edge = await startEdge({
-      clock: systemClock,
-      log: createLog('warn'),
-      host: '127.0.0.1',
-      port: 0,
-      tableFile: join(folder.path, 'routes.json'),
+      folder: folder.path,
       cache: { memoryBytes: 0, folder: '', diskBytes: 0 },
     })
     try {
       const hosts: Record<string, Target> = { [NEIGHBOUR]: await siteIn(folder.path, NEIGHBOUR, FEW_FILES) }
       for (const host of SITES) hosts[host] = await siteIn(folder.path, host, FILES)
-      await edge.publish({ hosts })
+      await publish(edge, hosts)
       const { port } = edge.address
       const neighbour = await neighbourTimes(port)
       const cost = await costs(folder.path, port, edge.pid() as number)

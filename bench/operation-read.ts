@@ -20,7 +20,7 @@ export const operationRead: Bench = {
     assert.equal(await (await fetch(bare.url + path)).text(), body)
 
     const servers = {
-      ours: { url: service.api + path, pid: service.pid, headers },
+      ours: { url: service.api + path, pid: service.controlPid, headers },
       peer: { url: bare.url + path, pid: bare.pid, headers },
     }
     const { ours, peer } = await inTurns(servers, { connections: 32 })

@@ -53,19 +53,14 @@ async function load(
 ): Promise<Cost> {
   const cpuOfAll = () => [pid, ...others].reduce((sum, one) => sum + treeCpuMs(one), 0)
   const before = cpuOfAll()
-  const printed = await wrk([
+  const { requests, requestsPerSecond } = await wrk(url, [
     // A slow response is no error: another program may keep the machine busy.
     ...['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '10s'],
     ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
     ...(script === undefined ? [url] : ['--script', script, url, '--', argument]),
   ])
   const cpuMs = cpuOfAll() - before
-  if (/Non-2xx|Socket errors/.test(printed)) throw new Error(`${url} did not answer every request well:\n${printed}`)
-  const requests = Number(/(\d+) requests in/.exec(printed)?.[1])
-  return {
-    requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]),
-    cpuMicrosecondsPerRequest: (cpuMs * 1000) / requests,
-  }
+  return { requestsPerSecond, cpuMicrosecondsPerRequest: (cpuMs * 1000) / requests }
 }
 
 const medianOf = (costs: readonly Cost[]): Cost => ({
@@ -73,11 +68,14 @@ const medianOf = (costs: readonly Cost[]): Cost => ({
   cpuMicrosecondsPerRequest: median(costs.map(({ cpuMicrosecondsPerRequest }) => cpuMicrosecondsPerRequest)),
 })
 
-async function wrk(args: string[]): Promise<string> {
-  try {
-    return (await promisify(execFile)('wrk', args)).stdout
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Skipped('apt-get install wrk')
-    throw error
+/** Fails if a request was not answered well. */
+export async function wrk(url: string, args: string[]): Promise<{ requests: number; requestsPerSecond: number }> {
+  const { stdout: printed } = await promisify(execFile)('wrk', args).catch((error) => {
+    throw error.code === 'ENOENT' ? new Skipped('apt-get install wrk') : error
+  })
+  if (/Non-2xx|Socket errors/.test(printed)) throw new Error(`${url} did not answer every request well:\n${printed}`)
+  return {
+    requests: Number(/(\d+) requests in/.exec(printed)?.[1]),
+    requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]),
   }
 }

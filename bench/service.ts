@@ -7,11 +7,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { processesOf } from '../test/support/service/processes.ts'
 
 export const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const HEADLAND = join(PROJECT, 'bin', 'headland')
 
-export type Service = AsyncDisposable & { api: string; edge: string; pid: number }
+/** `pid` is the parent of all its processes, `controlPid` the one that answers the API. */
+export type Service = AsyncDisposable & { api: string; edge: string; pid: number; controlPid: number }
 
 /** On free ports, its log thrown away: at its default level, so that writing it is part of what is measured. */
 export async function startService(dataDir: string, settings: Record<string, string> = {}): Promise<Service> {
@@ -20,7 +22,9 @@ export async function startService(dataDir: string, settings: Record<string, str
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const { api, edge } = await ready(child)
-  return { api: String(api), edge: String(edge), pid: child.pid as number, [Symbol.asyncDispose]: () => end(child) }
+  const pid = child.pid as number
+  const controlPid = processesOf(pid).control as number
+  return { api: String(api), edge: String(edge), pid, controlPid, [Symbol.asyncDispose]: () => end(child) }
 }
 
 export const environmentOf = (dataDir: string): NodeJS.ProcessEnv => ({

@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { processesOf, type Role } from '../test/support/service/processes.ts'
 import { type Bench, median, type Result } from './bench.ts'
 import { commandOf, type Memory, memoryOf, treeCpuMs, treePids } from './cpu.ts'
 import { environmentOf, PROJECT, ready, temporaryFolder } from './service.ts'
@@ -13,7 +14,7 @@ const STARTS = 5
 const IDLE_AFTER_MS = 5000
 
 type Start = { cpuMs: number; idle: Idle | undefined }
-type Idle = { service: Memory; edge: Memory; others: Memory[] }
+type Idle = Record<'serve' | Role, Memory>
 
 export const start: Bench = {
   name: 'start',
@@ -43,17 +44,10 @@ export const start: Bench = {
   },
 }
 
-/** The goal holds for the service by itself, and for it and its edge with the pages of files that both map counted once. */
-function memoryRows({ service, edge, others }: Idle): Result[] {
-  const goal = { of: 'ours', max: 120 } as const
-  const together = service.rssAnon + edge.rssAnon + Math.max(service.rssFile, edge.rssFile)
-  return [
-    { what: 'idle RSS, service', unit: 'MB', ours: service.rss, goal },
-    { what: 'idle RSS, edge', unit: 'MB', ours: edge.rss },
-    { what: 'idle RSS, both, shared once', unit: 'MB', ours: together, goal },
-    { what: 'idle PSS, both', unit: 'MB', ours: service.pss + edge.pss },
-    { what: 'idle PSS, npm and its shell', unit: 'MB', ours: others.reduce((sum, { pss }) => sum + pss, 0) },
-  ]
+function memoryRows(idle: Idle): Result[] {
+  const sum = Object.values(idle).reduce((total, { pss }) => total + pss, 0)
+  const rows = Object.entries(idle).map(([what, { pss }]) => ({ what: `idle PSS, ${what}`, unit: 'MB', ours: pss }))
+  return [...rows, { what: 'idle PSS, all processes', unit: 'MB', ours: sum }]
 }
 
 /** The peer as a project that npm can start. */
@@ -79,12 +73,10 @@ async function npmStart(folder: string, env: NodeJS.ProcessEnv, idleMs?: number)
 
 /** The innermost process of the command line is the service: with an older Node, the command starts it as a child. */
 function idleOf(child: ChildProcess): Idle {
-  const pids = treePids(child.pid as number)
-  const service = pids.findLast((pid) => commandOf(pid).includes('bin/headland'))
-  const edge = pids.find((pid) => commandOf(pid).includes('edge/process'))
-  if (service === undefined || edge === undefined) throw new Error('the service or its edge is not there')
-  const others = pids.filter((pid) => pid !== service && pid !== edge)
-  return { service: memoryOf(service), edge: memoryOf(edge), others: others.map(memoryOf) }
+  const serve = treePids(child.pid as number).findLast((pid) => /bin\/headland(\.js)? serve/.test(commandOf(pid)))
+  if (serve === undefined) throw new Error('the service is not there')
+  const roles = Object.entries(processesOf(serve)).map(([role, pid]) => [role, memoryOf(pid)])
+  return { serve: memoryOf(serve), ...Object.fromEntries(roles) }
 }
 
 /** npm does not pass on every signal, so the program itself gets the signal; npm ends after it. */
@@ -92,7 +84,7 @@ async function stop(child: ChildProcess) {
   if (child.exitCode !== null) return
   const exited = once(child, 'exit')
   const programs = treePids(child.pid as number).filter((pid) =>
-    /node .*(bin\/headland|bare-fastify)/.test(commandOf(pid)),
+    /node .*(bin\/headland\S* serve|bare-fastify)/.test(commandOf(pid)),
   )
   for (const pid of programs.slice(-1)) process.kill(pid, 'SIGTERM')
   await exited

@@ -31,10 +31,10 @@ export const upload: Bench = {
     const target = `${service.api}/fu/v1/${name}:upload?validateOnly=true`
 
     const rates = { ours: [] as number[], peer: [] as number[] }
-    const before = memoryOf(service.pid).rss
+    const before = memoryOf(service.controlPid).rss
     let max = before
     const watching = setInterval(() => {
-      max = Math.max(max, memoryOf(service.pid).rss)
+      max = Math.max(max, memoryOf(service.controlPid).rss)
     }, 50)
     for (let round = 0; round < ROUNDS; round++) {
       rates.peer.push(await send(zip, bare.url, headers.authorization))

@@ -38,7 +38,7 @@ export const webhook: Bench = {
     const same = await fetch(service.api + path, { method: 'POST' })
     await using bare = await startBare(await same.text())
     const servers = {
-      ours: { url: service.api + path, pid: service.pid },
+      ours: { url: service.api + path, pid: service.controlPid },
       peer: { url: bare.url + path, pid: bare.pid },
     }
     const { ours, peer } = await inTurns(servers, { connections: 50, script, warmUpSeconds: 10 })

@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createLog, systemClock } from '../../src/base/index.ts'
-import { startEdge, type Target } from '../../src/edge/index.ts'
+import type { Target } from '../../src/edge/routes.ts'
+import { startEdge } from '../../test/support/edge/edge-process.ts'
+import { publish } from '../../test/support/edge/publish.ts'
 import { end, ready } from '../service.ts'
 import type { Origin } from './other-caches.ts'
 
@@ -12,17 +13,13 @@ export type RunningEdge = AsyncDisposable & { url: string; pid: number }
 /** Requests to its address lead to the origin, and so do the hosts of the other environments. */
 export async function startEdgeBefore(folder: string, origin: Origin, environments = 1): Promise<RunningEdge> {
   const edge = await startEdge({
-    clock: systemClock,
-    log: createLog('warn'),
-    host: '127.0.0.1',
-    port: 0,
-    tableFile: join(folder, 'routes.json'),
+    folder,
     // The default of the service.
     cache: { memoryBytes: 268_435_456, folder: join(folder, 'cache'), diskBytes: 2_147_483_648 },
     countsPaths: true,
   })
   const names = Array.from({ length: environments }, (_, at) => (at === 0 ? '127.0.0.1' : hostOf(at)))
-  await edge.publish({ hosts: Object.fromEntries(names.map((name, at) => [name, targetOf(at, origin)])) })
+  await publish(edge, Object.fromEntries(names.map((name, at) => [name, targetOf(at, origin)])))
   return {
     url: `http://127.0.0.1:${edge.address.port}`,
     pid: edge.pid() as number,
