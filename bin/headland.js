@@ -15,6 +15,7 @@ const TOP = join(dirname(SELF), '..')
 // A checkout runs its sources, even if `dist/` exists; a package has only `dist/`.
 const IS_CHECKOUT = existsSync(join(TOP, 'src', 'command-line.ts'))
 const COMMAND_LINE = IS_CHECKOUT ? '../src/command-line.ts' : '../dist/command-line.js'
+const ROLE = IS_CHECKOUT ? '../src/processes/role.ts' : '../dist/processes/role.js'
 const COMPILE_CACHE = IS_CHECKOUT ? join(TOP, 'node_modules', '.cache', 'headland') : join(TOP, '.cache')
 
 // A young generation of 2 MB instead of 16: short-lived memory of the service is freed sooner, and
@@ -28,6 +29,10 @@ else become(process.execPath, process.execArgv)
 async function run() {
   // Keeps compiled code between runs. Does without where the folder cannot be written; NODE_COMPILE_CACHE names another.
   module.enableCompileCache(COMPILE_CACHE)
+  if (ARGUMENTS[0] === 'role') {
+    const { runRole } = await import(ROLE)
+    return runRole(ARGUMENTS.slice(1))
+  }
   const { run: runCommand } = await import(COMMAND_LINE)
   process.exitCode = await runCommand(ARGUMENTS)
 }

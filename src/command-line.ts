@@ -133,6 +133,24 @@ const commands: readonly RunnableCommand[] = [
     options: {},
     run: (_, options) => serveUntilStopped(settingsFrom(options).config),
   },
+  {
+    name: 'reload',
+    who: 'operator',
+    positionals: [],
+    summary: 'Let this version take over from the service that runs, without a failed request',
+    options: {},
+    async run(_, options) {
+      const { filesIn } = await import('./data-files.ts')
+      const { askToReload } = await import('./processes/operators.ts')
+      const { version } = await import('./version.ts')
+      const [, program = ''] = process.argv
+      await askToReload(filesIn(settingsFrom(options).config.dataDir).serveSocket, program).catch((error) => {
+        throw new Refused(error.message)
+      })
+      print(`Version ${version} serves now.`)
+      return EXIT.done
+    },
+  },
   ...COMMANDS.map(
     (command): RunnableCommand => ({
       ...command,
@@ -175,7 +193,7 @@ const commands: readonly RunnableCommand[] = [
     options: JSON_OPTION,
     async run(_, options) {
       const { config } = settingsFrom(options)
-      const { filesIn } = await import('./data-folder.ts')
+      const { filesIn } = await import('./data-files.ts')
       const { version } = await import('./version.ts')
       const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks, listen } = config
       const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }
@@ -241,18 +259,30 @@ async function serveUntilStopped(config: LoadedConfig['config']): Promise<number
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
   })
   try {
-    const { serve } = await import('./main.ts')
-    const service = await serve(config, (error) => {
-      printError(`headland: ${error.message}`)
-      process.exit(EXIT.service)
+    const { serve } = await import('./processes/serve.ts')
+    const service = await serve(config, {
+      program: process.argv[1] ?? '',
+      commandOf,
+      onDeath(error) {
+        printError(`headland: ${error.message}`)
+        process.exit(EXIT.service)
+      },
     })
-    print(JSON.stringify({ event: 'ready', api: service.api, edge: service.edge }))
+    process.on('SIGHUP', service.reload)
+    print(JSON.stringify({ event: 'ready', ...service.addresses }))
     await Promise.race([stopRequested, orphaned])
     await service.stop()
     return EXIT.done
   } finally {
     ended.abort()
   }
+}
+
+/** The flags of this command are those of its processes. An edge has the memory of Node's default, since it copies much. */
+function commandOf(program: string, role: string): string[] {
+  const [node = process.execPath, , , ...flags] = process.argv
+  const ofNode = role === 'edge' ? [] : process.execArgv
+  return [node, ...ofNode, '--', program, 'role', role, ...flags]
 }
 
 const ORPHANED =

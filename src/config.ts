@@ -21,6 +21,10 @@ const FILE_VARIABLE = 'HEADLAND_CONFIG'
 const LAUNCHER_VARIABLE = 'HEADLAND_LAUNCHER'
 
 export const flagName = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+/** The settings as options of `parseArgs`, with the file to read them from. */
+export const settingFlags = (): Record<string, { type: 'string' }> =>
+  Object.fromEntries(['config', ...KEYS.map(flagName)].map((name) => [name, { type: 'string' }]))
+
 export const variableName = (key: string): string =>
   `HEADLAND_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 
@@ -51,6 +55,12 @@ function firstOf(env: NodeJS.ProcessEnv, ...variables: string[]): { variable: st
     if (value) return { variable, value }
   }
   return undefined
+}
+
+/** The environment of a process that the service starts for a part of its work. Only the control process opens secrets. */
+export function roleEnvironment(role: string, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  const { [variableName('masterKey')]: _, ...others } = env
+  return role === 'control' ? env : others
 }
 
 /** The service's own environment: where npm is found, and what this machine has set for it. */

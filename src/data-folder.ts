@@ -1,9 +1,8 @@
 /**
- * What lies in the data folder, and how the service and operators' commands open it. Chooses the adapters behind the
+ * How the service and operators' commands open the data folder. Chooses the adapters behind the
  * interfaces of `storage/`.
  */
 import { mkdir, open } from 'node:fs/promises'
-import { join } from 'node:path'
 import {
   createAccounts,
   createCredentials,
@@ -15,6 +14,7 @@ import {
 import { createApps, createCmsInstalls, createEnvironments, newestAppId } from './apps/index.ts'
 import { createChanges, createIds, systemClock } from './base/index.ts'
 import { newestBuildId, readArchives } from './builds/index.ts'
+import { type DataFiles, filesIn } from './data-files.ts'
 import { newestDeploymentId } from './deployments/index.ts'
 import { createOperations, newestOperationId } from './operations/index.ts'
 import type { Config } from './settings.ts'
@@ -23,21 +23,6 @@ import { createBallast, MIGRATIONS, migrate, type Reader, refuseRestoring, refus
 import { openSqlite, openSqliteApart } from './storage/sql/sqlite.ts'
 import { newestTriggerId } from './triggers/index.ts'
 import { version } from './version.ts'
-
-export const filesIn = (dataDir: string) => ({
-  database: join(dataDir, 'headland.db'),
-  masterKey: join(dataDir, 'master.key'),
-  routeTable: join(dataDir, 'routes.json'),
-  blobs: join(dataDir, 'blobs'),
-  outputs: join(dataDir, 'outputs'),
-  packages: join(dataDir, 'packages'),
-  logs: join(dataDir, 'logs'),
-  toolchain: join(dataDir, 'toolchain'),
-  ballast: join(dataDir, 'ballast'),
-  cache: join(dataDir, 'cache'),
-})
-
-export type DataFiles = ReturnType<typeof filesIn>
 
 /** For operators' commands that do not open the data folder, or for which it need not exist yet. */
 export const dataFolder = ({ dataDir, masterKey }: Config) => ({
@@ -49,8 +34,14 @@ export const dataFolder = ({ dataDir, masterKey }: Config) => ({
   version,
 })
 
+type OpenOptions = {
+  onDeath?(error: Error): void
+  /** A service of an earlier version uses the database, and goes on. */
+  isShared?: boolean
+}
+
 /** The database of a data folder, migrated, and the modules that need nothing else: all that operators' commands need. */
-export async function openDatabase(dataDir: string, onDeath?: (error: Error) => void) {
+export async function openDatabase(dataDir: string, { onDeath, isShared = false }: OpenOptions = {}) {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await refuseRestoring(dataDir)
   const clock = systemClock
@@ -61,7 +52,7 @@ export async function openDatabase(dataDir: string, onDeath?: (error: Error) => 
   const onFull = () => createBallast(ballast).throwOut()
   const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.notify })
   await refuseTriggers(sql)
-  await migrate(sql, MIGRATIONS, clock.now())
+  await migrate(sql, MIGRATIONS, clock.now(), { isShared })
   const newId = createIds(clock, await newestId(sql))
   const accounts = createAccounts({ sql, clock, newId })
   return {

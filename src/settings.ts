@@ -41,6 +41,9 @@ export type Config = {
   accountBuilds: number
   accountFiles: number
   diskReserve: number
+  roles: readonly Role[]
+  edges: number
+  drainTimeout: number
   cacheMemory: number
   cacheDisk: number
   countPaths: boolean
@@ -61,6 +64,10 @@ export type Config = {
   logLevel: LogLevel
   logFormat: LogFormat
 }
+
+/** `agent` runs builds and apps, `edge` serves the sites, `control` has everything else. */
+export const ROLES = ['agent', 'edge', 'control'] as const
+export type Role = (typeof ROLES)[number]
 
 type Setting<T> = { meaning: string; byDefault: string; isSecret?: true; parse(text: string): T }
 
@@ -167,8 +174,15 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     countOrNone,
   ),
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
-  cacheMemory: setting('268435456', 'Bytes of memory that the cache of the edge may use.', count),
-  cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of the edge may use; 0 for none.', countOrNone),
+  roles: setting(
+    ROLES.join(','),
+    'Processes of the service that `serve` runs, separated by commas; those that are left out run under another `serve` on the same data folder.',
+    parseRoles,
+  ),
+  edges: setting('1', 'Processes that serve the sites; each uses one processor.', count),
+  drainTimeout: setting('300', 'Seconds that open connections may go on after a reload, WebSockets among them.', count),
+  cacheMemory: setting('268435456', 'Bytes of memory that the cache of all edges may use.', count),
+  cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of all edges may use; 0 for none.', countOrNone),
   countPaths: setting(
     'true',
     'Whether the most visited and the missing paths of sites are counted and kept for a month; `false` deletes them.',
@@ -222,6 +236,12 @@ function parseBoolean(text: string): boolean {
 function parseList(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim())
   return parts.filter(Boolean)
+}
+
+function parseRoles(text: string): Role[] {
+  const named = parseList(text)
+  if (named.length === 0) throw new Error(`it must name one of ${ROLES.join(', ')}`)
+  return ROLES.filter((role) => named.map((name) => oneOf(ROLES, name)).includes(role))
 }
 
 function parseListen(text: string): Listen {

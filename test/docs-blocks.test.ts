@@ -97,7 +97,7 @@ test('every unit of systemd is one that systemd understands', {
 })
 
 /** Commands without a table of their own. */
-const OTHERS = ['serve', 'config', 'doctor', 'completion'].map((name) => ({ name, options: {} }))
+const OTHERS = ['serve', 'reload', 'config', 'doctor', 'completion'].map((name) => ({ name, options: {} }))
 const settings = ['config', 'json', 'help', ...Object.keys(SETTINGS).map(flagName)]
 const commands = [
   ...CLIENT_COMMANDS.map(({ name, options }) => ({ name, options: [...Object.keys(options), 'help'] })),

@@ -28,7 +28,7 @@ const NEEDED = [
   { command: 'openssl', debianPackage: 'openssl' },
   { command: 'wrk', debianPackage: 'wrk' },
   { command: 'bwrap', debianPackage: 'bubblewrap' },
-  { command: 'chromium', debianPackage: 'chromium' },
+  { command: 'chromium-headless-shell', debianPackage: 'chromium-headless-shell' },
   // Their tests are skipped for other users: only root can use the first two, and the shells are needed only for their
   // completion tests.
   ...(isRoot
@@ -85,6 +85,12 @@ if (missing.length > 0) {
 
 if (isRoot && isOnPath('apt-get')) unpackProxies()
 if (isRoot && isOnPath('apt-get') && isLong) prepareDocker()
+
+const compileCache = join(import.meta.dirname, '..', 'node_modules', '.cache', 'tests')
+execFileSync(process.execPath, [join(import.meta.dirname, 'support', 'compile-tests.ts')], {
+  env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+  stdio: 'inherit',
+})
 
 // Built once here, and not by the first services that the tests start at the same time.
 const portal = openPortal({ log: createLog('warn') })

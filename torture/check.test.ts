@@ -186,11 +186,29 @@ test('a site that shows an older version than one that went live is a violation'
   assertViolation(/version 1, which is older than 2/)
 })
 
+test('a rebuild that joined an upload whose response was lost is no violation', () => {
+  const { environment, called, violations } = life()
+  const { caller } = called('rebuild')
+  const upload = { version: 2, kind: 'server', label: 'e1-2' } as const
+  called('upload', { upload, outcome: 'unsure', status: 0, operation: '' })
+  environment.ledger.push({ userAgent: caller, operation: `${ENVIRONMENT}/operations/without-a-caller` })
+  assert.deepEqual(violations(), [])
+})
+
 test('a rebuild of another archive than the last one is a violation', () => {
   const { environment, called, assertViolation } = life()
   called('upload', { upload: { version: 2, kind: 'server', label: 'e1-2' }, operation: '' })
   environment.rebuilt = MARKS
   assertViolation(/a rebuild made version 1/)
+})
+
+test('a rebuild of the archive before an upload that was cancelled is no violation', () => {
+  const { records, environment, called, upload, violations } = life()
+  const { operation } = upload(2)
+  called('cancel', { operation: '' })
+  records.ended.set(operation, { operation, at: 100, error: 'OPERATION_CANCELLED' })
+  environment.rebuilt = MARKS
+  assert.deepEqual(violations(), [])
 })
 
 test('a rebuild of the archive that a rollback pinned is no violation', () => {

@@ -176,13 +176,18 @@ function checkLedger({ calls }: Records, { environments }: FoundState): Violatio
       calls.filter((call) => call.about === about && call.upload).map(({ operation }) => operation),
     )
     const answered = new Set(calls.map(({ operation }) => operation))
-    // A rebuild that waits when another archive is activated is put behind the activation, as an operation that no caller has.
+    // A rebuild that waits when another archive is activated is put behind the activation, as another operation, which later
+    // calls may join.
     const isPutBehind = ({ kind, begun }: RecordedCall, operation: string) =>
       kind !== 'purge' &&
-      !answered.has(operation) &&
+      operation !== '' &&
       calls.some(
         (other) => other.about === about && other.kind === 'activate' && mayBeDone(other) && other.ended > begun,
       )
+    // An upload whose response was lost with the control process is an operation that no caller has, too.
+    const isOfLostUpload = ({ begun }: RecordedCall, operation: string) =>
+      !answered.has(operation) &&
+      calls.some((other) => other.about === about && other.upload && other.outcome === 'unsure' && other.ended > begun)
     return asked.flatMap((call) => {
       const [entry, another] = entries.get(call.caller) ?? []
       const named = `${call.kind} by ${call.caller}`
@@ -190,8 +195,9 @@ function checkLedger({ calls }: Records, { environments }: FoundState): Violatio
       if (!isTaken(call)) return []
       if (!entry) return [{ what: `an acknowledged call is not in the ledger: ${named}`, about }]
       if (entry.operation === call.operation || uploads.has(entry.operation)) return []
-      if (isPutBehind(call, entry.operation)) return []
-      return [{ what: `the ledger has another operation than the response: ${named}`, about }]
+      if (isPutBehind(call, entry.operation) || isOfLostUpload(call, entry.operation)) return []
+      const both = `${idOf(call.operation)}, and ${idOf(entry.operation)} in the ledger`
+      return [{ what: `the ledger has another operation than the response: ${named}: ${both}`, about }]
     })
   })
 }
@@ -228,7 +234,7 @@ function checkSites(records: Records, { environments }: FoundState): Violation[]
     }
     if (build === '' && minVersion > 0) wrong.push(`version ${minVersion} went live, and nothing is live`)
     // A rollback pins its version until an upload is live.
-    const expected = [...lastVersions(records.calls, about), ...activatedVersions(records.calls, about)]
+    const expected = [...lastVersions(records, about), ...activatedVersions(records.calls, about)]
     if (rebuilt && !expected.includes(rebuilt.version)) {
       wrong.push(`a rebuild made version ${rebuilt.version}; the last upload or rollback was one of ${expected}`)
     }
@@ -243,10 +249,14 @@ function activatedVersions(calls: readonly RecordedCall[], environment: string):
   )
 }
 
-/** The last acknowledged upload, and later ones whose outcome is unknown. */
-function lastVersions(calls: readonly RecordedCall[], environment: string): number[] {
+/**
+ * The last acknowledged upload, and later ones whose outcome is unknown. The archive of an upload that was cancelled is not
+ * what the next rebuild builds, if the one before it is still kept.
+ */
+function lastVersions({ calls, ended }: Records, environment: string): number[] {
   const uploads = calls.filter((call) => call.about === environment && call.upload && mayBeDone(call))
-  const lastTaken = uploads.findLastIndex(isTaken)
+  const isCancelled = ({ operation }: RecordedCall) => ended.get(operation)?.error === 'OPERATION_CANCELLED'
+  const lastTaken = uploads.findLastIndex((call) => isTaken(call) && !isCancelled(call))
   const unsure = uploads.filter(({ outcome }) => outcome === 'unsure')
   return [...uploads.slice(Math.max(0, lastTaken)), ...unsure].flatMap(({ upload }) => upload?.version ?? [])
 }

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Journal, Spoils } from './journal.ts'
 import { now } from './journal.ts'
 import type { FaultAct, FaultKind } from './plan.ts'
-import { edgeOf, jobsOf, signalTo } from './processes.ts'
+import { jobsOf, roleOf, signalTo } from './processes.ts'
 import type { TortureService } from './service.ts'
 import type { Mood, World } from './world.ts'
 
@@ -40,14 +40,19 @@ export async function runFaults({ service, world, journal, next, count }: Parts,
   }
 
   function actOf({ kind, forMs, hours, which }: FaultAct): { spoils: Spoils; run(): Promise<void>; detail?: string } {
+    const role = (name: Parameters<typeof roleOf>[1]) => roleOf(service.pid(), name)
     const one = (pids: readonly number[]) => pids.slice(which % Math.max(1, pids.length)).slice(0, 1)
     const acts: Record<FaultKind, () => { spoils: Spoils; run(): Promise<void>; detail?: string }> = {
-      killControl: () => ({ spoils: 'nothing', run: service.killAndRestart }),
-      killEdge: () => ({ spoils: 'nothing', run: kill([edgeOf(service.pid())]) }),
+      killService: () => ({ spoils: 'nothing', run: service.killAndRestart }),
+      killControl: () => ({ spoils: 'nothing', run: kill([role('control')]) }),
+      killEdge: () => ({ spoils: 'nothing', run: kill([role('edge')]) }),
+      killAgent: () => ({ spoils: 'starts', run: kill([role('agent')]) }),
+      reload: () => ({ spoils: 'nothing', run: async () => void signalTo(service.pid(), 'SIGHUP') }),
       killBuild: () => ({ spoils: 'builds', run: kill(one(jobsOf(group, 'torture-build'))) }),
       killApp: () => ({ spoils: 'starts', run: kill(one(jobsOf(group, 'torture-app'))) }),
-      stopControl: () => ({ spoils: 'nothing', run: stand([service.pid()], forMs) }),
-      stopEdge: () => ({ spoils: 'nothing', run: stand([edgeOf(service.pid())], forMs) }),
+      stopControl: () => ({ spoils: 'nothing', run: stand([role('control')], forMs) }),
+      stopEdge: () => ({ spoils: 'nothing', run: stand([role('edge')], forMs) }),
+      stopAgent: () => ({ spoils: 'starts', run: stand([role('agent')], forMs) }),
       stopApp: () => ({ spoils: 'starts', run: stand(one(jobsOf(group, 'torture-app')), forMs) }),
       fillDisk: () => ({ spoils: 'everything', run: () => fullDisk(forMs) }),
       clockForward: () => ({ spoils: 'nothing', run: () => service.moveClock(hours * HOUR_MS), detail: `${hours} h` }),

@@ -24,5 +24,5 @@ test('another seed gives other decisions, and so does another actor', () => {
 
 test('every kind of fault occurs', () => {
   const next = planFaults(1)
-  assert.equal(new Set(Array.from({ length: 1000 }, () => next().kind)).size, 15)
+  assert.equal(new Set(Array.from({ length: 1000 }, () => next().kind)).size, 19)
 })

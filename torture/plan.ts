@@ -45,12 +45,16 @@ const RUDE = {
 export type RudeKind = keyof typeof RUDE
 
 const FAULTS = {
+  killService: 4,
   killControl: 8,
-  killEdge: 8,
+  killEdge: 6,
+  killAgent: 4,
+  reload: 5,
   killBuild: 5,
   killApp: 6,
   stopControl: 4,
   stopEdge: 4,
+  stopAgent: 2,
   stopApp: 3,
   fillDisk: 5,
   clockForward: 5,

@@ -1,12 +1,11 @@
-/** The processes of the service under test: its edge, its builds and its apps, found by their command lines. */
+/** The processes of the service under test, its builds and its apps, found by their command lines. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 type FoundProcess = { pid: number; parent: number; command: string[]; cgroup: string }
 
-export const edgeOf = (servicePid: number): number | undefined =>
-  all().find(({ parent, command }) => parent === servicePid && command.some((part) => part.endsWith('edge/process.ts')))
-    ?.pid
+export const roleOf = (servicePid: number, role: 'agent' | 'edge' | 'control'): number | undefined =>
+  all().find(({ parent, command }) => parent === servicePid && command[command.indexOf('role') + 1] === role)?.pid
 
 /** The programs themselves without their wrappers, and only those in the cgroups of this service. */
 export const jobsOf = (group: string, kind: 'torture-build' | 'torture-app'): number[] =>

@@ -9,7 +9,7 @@ import type { Build, Contacts, Suspected } from '../builds/index.ts'
 import { helpPage, names, PROBLEMS, resources } from '../contract/index.ts'
 import { type DeploymentHead, detailsOf, isActivatable, type Origin } from '../deployments/index.ts'
 import type { Operation, Waiting } from '../operations/index.ts'
-import type { Running } from '../runtime/index.ts'
+import type { InstanceStatus } from '../runtime/index.ts'
 
 export const renderApp = (account: Account, app: App): resources.App => ({
   name: names.appResource({ account: account.name, app: app.name }),
@@ -171,7 +171,7 @@ export function renderDeployment(
   at: names.EnvironmentPath,
   deployment: DeploymentHead,
   { trigger, requestedBy, archive }: Origin,
-  running: Running | undefined,
+  running: InstanceStatus | undefined,
 ): resources.Deployment {
   return {
     name: names.deploymentResource(at, deployment.id),
@@ -182,7 +182,7 @@ export function renderDeployment(
     archive: renderArchive(archive),
     state: deployment.state,
     activatable: isActivatable(deployment),
-    ...(running ? { instance: { state: running.state, restarts: running.restarts } } : {}),
+    ...(running ? { instance: { state: running.state, running: running.running, restarts: running.restarts } } : {}),
     createTime: toRfc3339(deployment.createTime),
     ...(deployment.liveTime === null ? {} : { liveTime: toRfc3339(deployment.liveTime) }),
     ...(deployment.retireTime === null ? {} : { retireTime: toRfc3339(deployment.retireTime) }),

@@ -138,8 +138,9 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
       }
     },
 
-    /** The names of every environment. */
-    async all(): Promise<Map<string, Domain[]>> {
+    /** The names of these environments, or of all, with their redirects. */
+    async routed(environmentIds?: readonly string[]): Promise<Map<string, Domain[]>> {
+      if (environmentIds) return grouped(await readOwned(environmentIds, sql))
       return grouped(
         await sql.query<Owned>(statement`SELECT environment_id, name, redirect_to FROM domains ORDER BY name`),
       )

@@ -34,6 +34,7 @@ export type Environment = {
   cmsEnvironment: string
   rootDirectory: string
   suspiciousOutput: resources.SuspiciousOutput
+  scaling: resources.Scaling
   variables: SealedVariable[]
   hostLabel: string | null
   /** The user that its code runs as, if the service can choose users. */
@@ -45,13 +46,16 @@ export type Environment = {
 }
 
 /** Without its variables, which may be half a megabyte: most requests do not need them. */
+/** An environment for which the edge answers. */
+export type RoutableEnvironment = { id: string; hostLabel: string; liveDeployment: string | null }
+
 export type EnvironmentHead = Omit<Environment, 'variables'>
 
 export type EnvironmentDraft = Pick<
   Environment,
   'displayName' | 'branch' | 'cmsEnvironment' | 'rootDirectory' | 'variables'
 > &
-  Partial<Pick<Environment, 'suspiciousOutput'>>
+  Partial<Pick<Environment, 'suspiciousOutput' | 'scaling'>>
 export type EnvironmentChange = Partial<Omit<EnvironmentDraft, 'branch'>>
 
 type HeadRow = Omit<EnvironmentRow, 'shell_variables'>
@@ -66,6 +70,7 @@ type EnvironmentRow = {
   cms_environment: string
   root_directory: string
   suspicious_output: string | null
+  scaling: string | null
   shell_variables: string
   host_label: string | null
   uid: number | null
@@ -76,7 +81,7 @@ type EnvironmentRow = {
 }
 
 const headColumns = statement`e.id, e.account_id, e.app_id, a.name AS app_name, e.display_name, e.branch,
-  e.cms_environment, e.root_directory, e.suspicious_output, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time`
+  e.cms_environment, e.root_directory, e.suspicious_output, e.scaling, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time`
 
 const selectedHead = statement`SELECT ${headColumns} FROM environments e JOIN apps a ON a.id = e.app_id`
 const selected = statement`
@@ -174,11 +179,13 @@ function readsOf(sql: Sql) {
       }))
     },
 
-    /** The environments for which the edge answers. */
-    async routable(): Promise<{ id: string; hostLabel: string; liveDeployment: string | null }[]> {
+    /** The environments for which the edge answers, of these or of all. */
+    async routable(ids?: readonly string[]): Promise<RoutableEnvironment[]> {
+      if (ids?.length === 0) return []
+      const among = ids === undefined ? statement`1 = 1` : statement`id IN (${list(ids)})`
       const rows = await sql.query<{ id: string; host_label: string; live_deployment: string | null }>(statement`
         SELECT id, host_label, live_deployment FROM environments
-        WHERE host_label IS NOT NULL AND state <> 'DELETING'`)
+        WHERE host_label IS NOT NULL AND state <> 'DELETING' AND ${among}`)
       return rows.map(({ id, host_label, live_deployment }) => ({
         id,
         hostLabel: host_label,
@@ -227,8 +234,26 @@ function readsOf(sql: Sql) {
       return row?.value ?? 0
     },
 
-    async raiseRoutesRevision(tx: Transaction) {
+    /** What the edge must answer for this environment has changed. */
+    async touchRoutes(tx: Transaction, id: string) {
       await tx.query(statement`UPDATE revisions SET value = value + 1 WHERE name = 'routes'`)
+      await tx.query(statement`
+        INSERT INTO route_changes (environment_id, revision) SELECT ${id}, value FROM revisions WHERE name = 'routes'
+        ON CONFLICT (environment_id) DO UPDATE SET revision = excluded.revision`)
+    },
+
+    /** Environments whose routes changed after that revision, also deleted ones; `max` of them at most. */
+    async routesChangedSince(revision: number, max: number): Promise<string[]> {
+      const rows = await sql.query<{ environment_id: string }>(statement`
+        SELECT environment_id FROM route_changes WHERE revision > ${revision} ORDER BY revision LIMIT ${max}`)
+      return rows.map(({ environment_id }) => environment_id)
+    },
+
+    /** Those of the labels that are the host label of an environment. */
+    async labelsIn(labels: readonly string[]): Promise<Set<string>> {
+      const rows = await sql.query<{ host_label: string }>(statement`
+        SELECT host_label FROM environments WHERE host_label IN (${list(labels)}) AND state <> 'DELETING'`)
+      return new Set(rows.map(({ host_label }) => host_label))
     },
   }
 }
@@ -238,9 +263,10 @@ const writesOf = (clock: Clock) => ({
     const now = clock.now()
     await tx.query(statement`
       INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
-        suspicious_output, shell_variables, state, create_time, update_time)
+        suspicious_output, scaling, shell_variables, state, create_time, update_time)
       VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
-        ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
+        ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null},
+        ${draft.scaling ? JSON.stringify(draft.scaling) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
     await notifyBelow(tx, id, '')
   },
 
@@ -249,7 +275,7 @@ const writesOf = (clock: Clock) => ({
     await tx.query(statement`
       UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
         root_directory = ${after.rootDirectory}, suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
-        shell_variables = ${JSON.stringify(after.variables)},
+        scaling = ${JSON.stringify(after.scaling)}, shell_variables = ${JSON.stringify(after.variables)},
         update_time = ${clock.now()}
       WHERE id = ${before.id}`)
     await notifyBelow(tx, before.id, '')
@@ -318,6 +344,7 @@ const toHead = (row: HeadRow): EnvironmentHead => ({
   rootDirectory: row.root_directory,
   suspiciousOutput:
     row.suspicious_output === null ? resources.DEFAULT_SUSPICIOUS_OUTPUT : JSON.parse(row.suspicious_output),
+  scaling: row.scaling === null ? resources.DEFAULT_SCALING : resources.checkScaling(JSON.parse(row.scaling)),
   hostLabel: row.host_label,
   uid: row.uid,
   liveDeployment: row.live_deployment,

@@ -23,6 +23,9 @@ test('every change that a user can make gives another etag, and what the service
     { displayName: 'Other' },
     { cmsEnvironment: 'other' },
     { rootDirectory: 'web' },
+    { scaling: { minInstances: 1, maxInstances: 1, requestsPerInstance: 10 } },
+    { scaling: { minInstances: 0, maxInstances: 2, requestsPerInstance: 10 } },
+    { scaling: { minInstances: 0, maxInstances: 1, requestsPerInstance: 11 } },
     { variables: [] },
     { variables: variables.seal(ID, [{ key: 'A', value: '2' }]) },
     { variables: [...environment.variables, ...variables.seal(ID, [{ key: 'B', value: '1' }])] },
@@ -32,6 +35,11 @@ test('every change that a user can make gives another etag, and what the service
   assert.equal(new Set([etag, ...others]).size, changes.length + 1)
   const uncovered = { state: 'LIVE', liveDeployment: 'd', updateTime: 7, hostLabel: 'shop-1' }
   assert.equal(environmentEtag({ ...environment, ...uncovered }), etag)
+})
+
+test('the default number of instances leaves the etag as it was before there was one', () => {
+  const scaling = { requestsPerInstance: 10, maxInstances: 1, minInstances: 0 }
+  assert.equal(environmentEtag({ ...environment, scaling }), environmentEtag(environment))
 })
 
 test('fields that are split differently have different etags', () => {

@@ -4,7 +4,7 @@
  * part: the etag shows that a value changed, and nothing from which the value could be guessed.
  */
 import { hash } from 'node:crypto'
-import { Problem } from '../contract/index.ts'
+import { Problem, resources } from '../contract/index.ts'
 import type { EntityTags } from '../http/index.ts'
 import type { App } from './apps.ts'
 import type { DomainList } from './domains.ts'
@@ -16,16 +16,21 @@ export type Preconditions = readonly EntityTags[]
 
 export const appEtag = ({ id, region }: App): string => etagOf([id, region])
 
+/** Without settings of instances it is the etag that earlier versions gave. */
 export const environmentEtag = ({
   id,
   displayName,
   cmsEnvironment,
   rootDirectory,
   suspiciousOutput,
+  scaling = resources.DEFAULT_SCALING,
   variables,
 }: Pick<Environment, 'id' | 'displayName' | 'cmsEnvironment' | 'rootDirectory' | 'variables'> &
-  Partial<Pick<Environment, 'suspiciousOutput'>>): string =>
-  etagOf([id, displayName, cmsEnvironment, rootDirectory, suspiciousOutput, variables])
+  Partial<Pick<Environment, 'suspiciousOutput' | 'scaling'>>): string => {
+  const kept = [id, displayName, cmsEnvironment, rootDirectory, suspiciousOutput, variables]
+  const isDefault = resources.SCALING_FIELDS.every((field) => scaling[field] === resources.DEFAULT_SCALING[field])
+  return etagOf(isDefault ? kept : [...kept, resources.scalingOf(scaling)])
+}
 
 export const variableEtag = (variable: SealedVariable): string => etagOf(variable)
 

@@ -7,6 +7,7 @@ export {
   type EnvironmentChange,
   type EnvironmentHead,
   type Environments,
+  type RoutableEnvironment,
 } from './environments.ts'
 export {
   appEtag,

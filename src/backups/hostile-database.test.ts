@@ -97,6 +97,11 @@ const ROWS: Record<string, string> = {
   'an id behind a NUL': "UPDATE environments SET id = 'a' || char(0) || '/../../etc'",
   'an id of bytes': "UPDATE builds SET id = x'2e2e2f'",
   'a root directory that leads up': "UPDATE environments SET root_directory = 'a/../..'",
+  'an environment with too many instances': `
+    UPDATE environments SET scaling = '{"minInstances":900,"maxInstances":900,"requestsPerInstance":1}'`,
+  'a number of instances that is text': `
+    UPDATE environments SET scaling = '{"minInstances":0,"maxInstances":"1","requestsPerInstance":1}'`,
+  'no numbers of instances where they should be': "UPDATE environments SET scaling = 'null'",
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",
   'a digest that is a path': "UPDATE builds SET output_digest = 'sha256:../../../../etc'",
   'an archive that is a path': "UPDATE builds SET archive_digest = '/etc/shadow'",

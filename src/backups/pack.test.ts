@@ -255,7 +255,7 @@ test('caches, work folders, drafts and what runs are not in it', async (t) => {
   const shop = await modules.environment()
   const { output } = await modules.deploy(shop)
   const own = (path: string) => join(modules.dataDir, path)
-  for (const path of ['cache/x', 'toolchain/x', 'ballast', 'routes.json', 'blobs/aside/x', 'outputs/x.new/x'])
+  for (const path of ['cache/x', 'toolchain/x', 'ballast', 'routes.log', 'blobs/aside/x', 'outputs/x.new/x'])
     await modules.write(own(path), 'x')
   for (const path of ['cache/x', 'run/x/own', 'work/x/y', 'values/x.new'])
     await modules.write(own(`environments/${shop.id}/${path}`), 'x')

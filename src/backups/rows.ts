@@ -1,10 +1,20 @@
 /**
  * Checks of rows that decide about paths, users and programs, whether the backup is authenticated or not: ids are ids,
- * digests are digests, users are those of tenants, and no path leads upwards. The code that uses them checks again.
+ * digests are digests, users are those of tenants, numbers of instances are allowed ones, and no path leads upwards. The
+ * code that uses them checks again.
  */
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
-import { checkDigest, type Reader, type Row, type Statement, statement, type Value } from '../storage/index.ts'
+import { resources } from '../contract/index.ts'
+import {
+  checkDigest,
+  MIGRATIONS,
+  type Reader,
+  type Row,
+  type Statement,
+  statement,
+  type Value,
+} from '../storage/index.ts'
 import { SOURCES_SINCE } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
 
@@ -32,6 +42,8 @@ function label(value: Value) {
   if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
 }
 
+const SCALING_SINCE = MIGRATIONS.find(({ name }) => name === 'scaling')?.id ?? 0
+
 /** `since`: the migration that added it, if backups may be older. */
 type Table = { table: string; since?: number; columns: Record<string, Check>; read(after: Statement): Statement }
 
@@ -43,6 +55,13 @@ const TABLES: readonly Table[] = [
     read: (after) => statement`
       SELECT rowid AS at, id, uid, host_label, root_directory, live_deployment FROM environments
       WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'environments',
+    since: SCALING_SINCE,
+    columns: { scaling: json(resources.checkScaling) },
+    read: (after) => statement`
+      SELECT rowid AS at, scaling FROM environments WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'builds',

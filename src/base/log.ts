@@ -2,9 +2,10 @@
  * Logs go to stderr: as JSON lines for programs, as text on a terminal. Stdout is for the `ready` line and the output
  * of commands.
  */
+import { createRequire } from 'node:module'
 import { isatty } from 'node:tty'
 import { styleText } from 'node:util'
-import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import type { DestinationStream, Logger } from 'pino'
 import { logText } from './text/log-text.ts'
 
 export type Log = Logger
@@ -18,7 +19,11 @@ export type LogFormat = (typeof LOG_FORMATS)[number]
 
 const STDERR = 2
 
+const require = createRequire(import.meta.url)
+
 export function createLog(level: LogLevel, format: LogFormat = 'auto'): Log {
+  // Loaded with the first log, since an edge has none.
+  const { pino, destination }: typeof import('pino') = require('pino')
   // Asynchronous: under load, lines that arrive while one is written are written together, and a paused terminal
   // (Ctrl-S) blocks nothing else.
   const stderr = destination({ fd: STDERR, sync: false })

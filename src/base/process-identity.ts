@@ -3,6 +3,7 @@
  * its start time and the namespace of the id.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
+import { randomToken } from './secret.ts'
 
 /** In clock ticks since boot. Undefined if the process is gone or a zombie, or where there is no /proc. */
 export function startTimeOf(pid: number): string | undefined {
@@ -25,4 +26,22 @@ export function unlessGone<T>(read: () => T): T | undefined {
     if (['ENOENT', 'ESRCH', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw error
   }
+}
+
+/** A name of this process by which another one on the same machine can find out whether it still runs. */
+export const processName = (): string =>
+  [machine() ?? 'unknown', process.pid, startTimeOf(process.pid) ?? 'unknown', randomToken()].join(' ')
+
+/** True only when it is certain: it was a process of this machine since its last boot, and is gone. */
+export function isProcessGone(name: string): boolean {
+  const [itsMachine, pid, itsStart] = name.split(' ')
+  if (itsStart === undefined || itsStart === 'unknown' || itsMachine !== machine()) return false
+  return startTimeOf(Number(pid)) !== itsStart
+}
+
+/** This boot of this machine, as seen from this process-id namespace. */
+function machine(): string | undefined {
+  return unlessGone(
+    () => `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/pid')}`,
+  )
 }

@@ -52,6 +52,7 @@ export function describeEnvironment(
     shellVariables: shellVariables ?? environment.variables.map(({ key, kind }) => ({ key, kind })),
     rootDirectory: environment.rootDirectory,
     suspiciousOutput: environment.suspiciousOutput,
+    ...environment.scaling,
     url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
     domains,
     build: liveBuild ? names.buildResource(at, liveBuild) : '',

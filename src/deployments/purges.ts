@@ -1,5 +1,5 @@
 /**
- * Purges that come from outside of the edge: from a caller of the API, an app or a webhook. Each is done when the edge confirms
+ * Purges that come from outside of the edge: from a caller of the API, an app or a webhook. Each is done when the edges confirm
  * it, and only then recorded in the ledger, which shows later why a page is new.
  *
  * What a caller or a webhook purges expires in the app's own cache first, if the service has a hook in it. An app that
@@ -8,8 +8,8 @@
 import type { Environment } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import type { Edge } from '../edge/index.ts'
-import type { Supervisor } from '../runtime/index.ts'
+import type { Edges } from '../edge/index.ts'
+import type { Instances } from '../runtime/index.ts'
 import type { Sql } from '../storage/index.ts'
 import { APP_REQUESTER, type Asked, type Ledger, type PurgeSummary } from '../triggers/index.ts'
 import { type Revalidations, tagsOfPurge } from './records/revalidations.ts'
@@ -33,20 +33,20 @@ export type PurgeRecord = {
 const ENTRIES_KEPT = 20
 const ENTRY_LENGTH_KEPT = 200
 
-/** An edge that died is back within this time; callers do not wait for much longer. */
-const TIMEOUT_MS = 5000
+/** An edge that does not answer is fenced within this time. */
+const TIMEOUT_MS = 10_000
 const RETRY_AFTER_SECONDS = 5
 
 type Parts = {
   sql: Sql
   clock: Clock
   ledger: Ledger
-  edge: Pick<Edge, 'purge'>
+  edges: Pick<Edges, 'purge'>
   revalidations: Revalidations
-  supervisor: Pick<Supervisor, 'refreshExpiries'>
+  instances: Pick<Instances, 'refreshExpiries'>
 }
 
-export function createPurges({ sql, clock, ledger, edge, revalidations, supervisor }: Parts) {
+export function createPurges({ sql, clock, ledger, edges, revalidations, instances }: Parts) {
   /** Resolves when no later request is answered with what was purged. */
   async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged) {
     const done = new AbortController()
@@ -54,7 +54,7 @@ export function createPurges({ sql, clock, ledger, edge, revalidations, supervis
     clock.sleep(TIMEOUT_MS, done.signal).then(() => late.abort())
     try {
       const given = { ...(paths?.length ? { paths } : {}), ...(tags?.length ? { tags } : {}) }
-      await edge.purge({ environment: id, ...given }, late.signal)
+      await edges.purge({ environment: id, ...given }, late.signal)
     } catch (error) {
       if (!late.signal.aborted) throw error
       throw new Problem('PURGE_NOT_CONFIRMED', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
@@ -69,8 +69,8 @@ export function createPurges({ sql, clock, ledger, edge, revalidations, supervis
     const tags = isReplaced ? { ...made, ...revalidated } : revalidated
     if (Object.keys(tags).length === 0) return
     await sql.transaction((tx) => revalidations.note(tx, id, tags))
-    // The process that revalidates knows it already; a process of the new deployment does not.
-    if (isReplaced) await supervisor.refreshExpiries(id)
+    // The process that revalidates knows it already. Other instances do not, and the agent starts the next ones by itself.
+    await instances.refreshExpiries(id)
   }
 
   return {
@@ -83,7 +83,7 @@ export function createPurges({ sql, clock, ledger, edge, revalidations, supervis
           ? revalidations.noteEverything(tx, id, time)
           : revalidations.note(tx, id, Object.fromEntries(tags.map((tag) => [tag, time]))),
       )
-      await supervisor.refreshExpiries(id)
+      await instances.refreshExpiries(id)
       await atEdge({ id }, what)
     },
 

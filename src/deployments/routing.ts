@@ -1,87 +1,109 @@
 /**
- * Keeps the edge's route table in step with the database and the running processes. Code that changes what visitors get calls
+ * Keeps the routes of all edges in step with the database. Code that changes what visitors get calls
  * `touch` in the same transaction and `publish` after it; other processes see the new revision and follow within a second.
+ * A change costs the same however many environments there are: only those that were touched are read and sent.
  */
 import { join } from 'node:path'
-import type { Domains, Environments } from '../apps/index.ts'
+import type { Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
 import { type Clock, type Log, type Repetition, repeat, systemClock } from '../base/index.ts'
 import type { BuildOutput, Outputs } from '../builds/index.ts'
-import { type Edge, MANIFEST_NAME, type RouteTable, type Target } from '../edge/index.ts'
-import type { Supervisor } from '../runtime/index.ts'
+import { type EdgeMember, type Edges, type EnvironmentRoutes, MANIFEST_NAME, type RouteTarget } from '../edge/index.ts'
 import type { Transaction } from '../storage/index.ts'
 import type { Deployments } from './records/deployments.ts'
 
 const FOLLOW_MS = 1000
 
-/** The pause after a table is as long as the table took, up to this: a client that causes tables in a loop gets half the time at most. */
+/** The pause after a publication is as long as it took, up to this: a client that causes them in a loop gets half the time at most. */
 const MAX_PAUSE_MS = 1000
+
+/** With more changes than this, everything is read instead. */
+const MAX_CHANGES = 1000
 
 type Parts = {
   clock: Clock
   log: Log
-  environments: Pick<Environments, 'routable' | 'routesRevision' | 'raiseRoutesRevision'>
-  domains: Domains
+  environments: Pick<Environments, 'routable' | 'routesRevision' | 'routesChangedSince' | 'touchRoutes' | 'labelsIn'>
+  domains: Pick<Domains, 'routed'>
   deployments: Pick<Deployments, 'outputsOf'>
-  outputs: Outputs
-  supervisor: Pick<Supervisor, 'of' | 'onChange'>
-  edge: Pick<Edge, 'publish'>
+  outputs: Pick<Outputs, 'filesOf' | 'edgeFolderOf'>
+  edges: Pick<Edges, 'setRoutes' | 'serving' | 'onConnected'>
   domain: string
 }
 
 export function createRouting(parts: Parts) {
-  const { clock, log, environments, domains, deployments, outputs, supervisor, edge, domain } = parts
+  const { clock, log, environments, domains, deployments, outputs, edges, domain } = parts
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
+  /** The newest that was sent. */
   let publishedRevision = -1
   let pauseUntil = 0
   const stopping = new AbortController()
-  /** The output of a deployment never changes, so it is read once. */
-  const known = new Map<string, BuildOutput>()
 
   async function publishOnce(): Promise<void> {
     // The revision is read before the rows: a change in between is published twice, and never missed.
     const revision = await environments.routesRevision()
-    const routable = await environments.routable()
-    await readOutputs(routable.flatMap(({ liveDeployment }) => liveDeployment ?? []))
-    const custom = await domains.all()
-    const hosts: RouteTable['hosts'] = {}
-    const own: RouteTable['hosts'] = {}
-    for (const { id, hostLabel, liveDeployment } of routable) {
-      const target: Target = liveDeployment ? targetOf(id, liveDeployment) : { kind: 'empty', environment: id }
-      own[`${hostLabel}.${domain}`] = target
-      for (const { name, redirectTo } of custom.get(id) ?? []) {
-        hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
-      }
+    const behind = Map.groupBy(edges.serving(), (edge) => edge.revision)
+    for (const [since, group] of behind) {
+      if (since !== revision) await send(group, since, revision)
+      else for (const edge of group) edge.isRouted = true
     }
-    // The host of the environment itself comes last and wins: after a change of the domain, a custom name may be the same.
-    await edge.publish({ hosts: { ...hosts, ...own } }, stopping.signal)
     publishedRevision = revision
   }
 
-  function targetOf(environment: string, deployment: string): Target {
-    const made = known.get(deployment)
-    // It was deleted between the two queries, and the next table does not have it.
-    if (!made) return { kind: 'empty', environment }
-    if (made.kind === 'static') {
-      const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST_NAME)
-      return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest }
-    }
-    const running = supervisor.of(deployment)
-    if (running?.state === 'CRASH_LOOP') return { kind: 'down', environment, deployment }
-    if (!running?.instance) return { kind: 'asleep', environment, deployment }
-    const { id, host, port } = running.instance
-    return { kind: 'server', environment, deployment, instance: id, host, port }
+  async function send(group: readonly EdgeMember[], since: number | null, revision: number) {
+    // One that is ahead has followed another database, as before a backup was restored.
+    const changed = since === null || since > revision ? undefined : await changedSince(since)
+    const sent = { routes: await readRoutes(changed), isWhole: changed === undefined, revision }
+    await Promise.all(group.map((edge) => edges.setRoutes(edge, sent)))
   }
 
-  /** Keeps `known` to what the live deployments need. */
-  async function readOutputs(live: readonly string[]) {
-    const wanted = new Set(live)
-    for (const deployment of known.keys()) if (!wanted.has(deployment)) known.delete(deployment)
-    const missing = live.filter((deployment) => !known.has(deployment))
-    for (const [deployment, output] of await deployments.outputsOf(missing)) known.set(deployment, output)
+  async function changedSince(revision: number): Promise<string[] | undefined> {
+    const changed = await environments.routesChangedSince(revision, MAX_CHANGES + 1)
+    return changed.length > MAX_CHANGES ? undefined : changed
   }
 
-  /** Resolves when the edge uses a table that was read after this call. Calls during a publication share the next one. */
+  /** Of all environments where none are named. */
+  async function readRoutes(ids?: readonly string[]): Promise<EnvironmentRoutes[]> {
+    const routable = await environments.routable(ids)
+    const made = await deployments.outputsOf(routable.flatMap(({ liveDeployment }) => liveDeployment ?? []))
+    const custom = await withoutOwnHosts(await domains.routed(ids))
+    const found = routable.map((environment) => routesOf(environment, custom.get(environment.id) ?? [], made))
+    const routed = new Set(routable.map(({ id }) => id))
+    const removed = (ids ?? []).filter((id) => !routed.has(id))
+    return [...found, ...removed.map((environment) => ({ environment, hosts: {} }))]
+  }
+
+  /** After a change of the domain, a custom name may be the own host of another environment, which wins. */
+  async function withoutOwnHosts(custom: Map<string, Domain[]>): Promise<Map<string, Domain[]>> {
+    const suffix = `.${domain}`
+    const inside = [...custom.values()].flat().filter(({ name }) => name.endsWith(suffix))
+    if (inside.length === 0) return custom
+    const labels = await environments.labelsIn(inside.map(({ name }) => name.slice(0, -suffix.length)))
+    const isFree = ({ name }: Domain) => !name.endsWith(suffix) || !labels.has(name.slice(0, -suffix.length))
+    return new Map([...custom].map(([id, names]) => [id, names.filter(isFree)]))
+  }
+
+  function routesOf(
+    { id, hostLabel, liveDeployment }: RoutableEnvironment,
+    custom: readonly Domain[],
+    made: ReadonlyMap<string, BuildOutput>,
+  ): EnvironmentRoutes {
+    const target = targetOf(id, liveDeployment, liveDeployment === null ? undefined : made.get(liveDeployment))
+    const hosts: Record<string, RouteTarget> = { [`${hostLabel}.${domain}`]: target }
+    for (const { name, redirectTo } of custom)
+      hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
+    return { environment: id, hosts }
+  }
+
+  function targetOf(environment: string, deployment: string | null, made: BuildOutput | undefined): RouteTarget {
+    // Without an output, it was deleted between the two queries: the next publication does not have it.
+    if (deployment === null || !made) return { kind: 'empty', environment }
+    if (made.kind === 'server') return { kind: 'server', environment, deployment }
+    const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST_NAME)
+    return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest }
+  }
+
+  /** Resolves when all edges use routes that were read after this call. Calls during a publication share the next one. */
   function publish(): Promise<void> {
     next ??= pause().then(() => {
       next = undefined
@@ -100,33 +122,35 @@ export function createRouting(parts: Parts) {
     if (pauseMs >= 1) await systemClock.sleep(pauseMs, stopping.signal)
   }
 
-  function publishInBackground() {
-    publish().catch((error) => {
-      if (!stopping.signal.aborted) log.error({ err: error }, 'the edge could not be given its routes')
-    })
-  }
-
   async function publishChanges() {
     try {
       if ((await environments.routesRevision()) !== publishedRevision) await publish()
     } catch (error) {
-      if (!stopping.signal.aborted) log.error({ err: error }, 'the edge could not be given its routes')
+      reportFailure(error)
     }
   }
 
+  function reportFailure(error: unknown) {
+    if (!stopping.signal.aborted) log.error({ err: error }, 'the edges could not be given their routes')
+  }
+
   let following: Repetition | undefined
+  let forgetEdges: (() => void) | undefined
 
   return {
     publish,
-    touch: (tx: Transaction): Promise<void> => environments.raiseRoutesRevision(tx),
+    /** What visitors of this environment get has changed. */
+    touch: (tx: Transaction, environmentId: string): Promise<void> => environments.touchRoutes(tx, environmentId),
     async start() {
-      supervisor.onChange(publishInBackground)
+      forgetEdges = edges.onConnected(() => void publish().catch(reportFailure))
       await publish()
       following = repeat(clock, FOLLOW_MS, publishChanges)
     },
     async stop() {
+      forgetEdges?.()
       stopping.abort(new Error('the service is stopping'))
       await following?.stop()
+      await current.catch(() => undefined)
     },
   }
 }

@@ -38,6 +38,7 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
           return statics.peek(target, request)
         case 'server':
         case 'asleep':
+        case 'awaited':
         case 'down':
           return cache.peek(target, request, socket)
         default:
@@ -68,7 +69,7 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
     },
 
     /** Whether a stored response answers the request, so that the app need not be woken. */
-    answerWithoutWaking: (visit: Visit, target: Extract<Routed, { kind: 'asleep' }>): boolean =>
+    answerWithoutInstance: (visit: Visit, target: Extract<Routed, { kind: 'asleep' | 'awaited' }>): boolean =>
       isCacheable(visit.request) && cache.answerStored(visit, target),
 
     answerUpgrade(upgrade: Upgrade, target: Routed | undefined) {

@@ -102,3 +102,18 @@ test('when the edge stops, requests end, kept connections are closed and pending
   await stopped
   await assert.rejects(ask(edge.port), { code: 'ECONNREFUSED' })
 })
+
+test('an edge that is replaced answers on connections that are kept, and closes each with its next response', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => response.end('ok'))
+  const edge = await startTestEdge(t, { [HOST]: serverTarget(upstream.port) })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const visit = () => readAnswer(request({ host: '127.0.0.1', port: edge.port, headers: { host: HOST }, agent }).end())
+  assert.equal((await visit()).headers.connection, 'keep-alive')
+  const retired = edge.retire()
+  const last = await visit()
+  assert.equal(last.text, 'ok')
+  assert.equal(last.headers.connection, 'close')
+  await retired
+  await assert.rejects(ask(edge.port), { code: 'ECONNREFUSED' })
+})

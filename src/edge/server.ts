@@ -2,7 +2,7 @@
  * The HTTP server of the edge: finds the target by host name, lets requests wait for a sleeping app, and answers them.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { doing } from '../watchdog/index.ts'
 import { createAnswers } from './answers.ts'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
@@ -24,12 +24,19 @@ import { createPools } from './proxy/pools.ts'
 import { createProxy } from './proxy/proxy.ts'
 import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
-import { NO_ROUTES, type Routed, type Routes, toHost } from './routes.ts'
+import { createReferences } from './references.ts'
+import type { RouteChanges } from './route-table.ts'
+import { type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static/static.ts'
 
 export type EdgeServer = {
   http: Server
+  /** Other hosts keep their targets. */
+  changeRoutes(changes: RouteChanges): void
+  /** Replaces all targets. */
   useRoutes(routes: Routes): void
+  /** Forgets what is stored for environments to which no host leads: they were deleted while the edge did not run. */
+  forgetOthers(): void
   /** The addresses of proxies in front of the edge, whose X-Forwarded headers are believed. */
   trust(proxies: readonly string[]): void
   /** From now on, requests are counted by path as well. */
@@ -37,7 +44,11 @@ export type EdgeServer = {
   /** Resolves when no request of the instance is in flight; after the time, the remaining ones are aborted. */
   drain(instance: string, graceMs: number): Promise<void>
   /** No later request is answered with what is purged. False: after a restart, one might be. */
-  purge(purge: Purge): boolean
+  purge(purge: Purge, number?: number): boolean
+  /** The same for everything that is stored. */
+  purgeEverything(number: number): boolean
+  /** The number of the last purge, also after a restart if there is a disk; 0 for none. */
+  appliedPurge(): number
   inspect(environment: string, url: string): Promise<Inspection>
   /** Before the first request: sets the size of the cache, and recovers what was stored before a restart. */
   openCache(settings: CacheSettings): Promise<void>
@@ -45,10 +56,18 @@ export type EdgeServer = {
   closeCache(): Promise<void>
   /** Requests to instances since the last call, by deployment; undefined when there were none. */
   takeActivity(): Record<string, number> | undefined
+  /** Requests to instances in flight now, by deployment. */
+  load(): Record<string, number>
   /** The traffic since the last call, by environment; undefined when there was none. */
   takeCounts(): Record<string, Counts> | undefined
   /** Accepts no new connection, lets requests end, and resolves when the last connection is closed. */
   stop(): Promise<void>
+  /**
+   * As `stop`, for an edge in whose place another accepts connections: requests that wait go on waiting, and a connection is
+   * closed with its next response or when it has been idle for the usual time. A client that sends a request at this
+   * moment gets its response.
+   */
+  retire(): Promise<void>
 }
 
 type Parts = {
@@ -59,6 +78,8 @@ type Parts = {
   report?(error: unknown): void
   /** The clock for the ages of stored responses. */
   now?(): number
+  /** Where it returns false, the app is asked before each use of a stored response. */
+  mayUseStored?(): boolean
   /** Without it, everything goes through node:http. Clients see no difference, which a test verifies. */
   hasFastPath?: boolean
 }
@@ -67,8 +88,8 @@ type Parts = {
 type RequestHandlers = {
   goOn(target: Routed | undefined): void
   refuse(page: Page): void
-  /** Whether it could be answered without waking the app. */
-  answerWithoutWaking?(target: Extract<Routed, { kind: 'asleep' }>): boolean
+  /** Whether it could be answered without an instance. */
+  answerWithoutInstance?(target: Extract<Routed, { kind: 'asleep' | 'awaited' }>): boolean
 }
 
 export function createEdgeServer({
@@ -76,6 +97,7 @@ export function createEdgeServer({
   wake = noop,
   report = noop,
   now = Date.now,
+  mayUseStored = () => true,
   hasFastPath = true,
 }: Parts = {}): EdgeServer {
   const forwarded = createForwarded()
@@ -83,7 +105,7 @@ export function createEdgeServer({
   const pools = createPools(limits)
   const statics = createStatics({ limits })
   const instances = createInstances({ limits, inFlight, pools, report })
-  const cache = assembleCache({ limits, instances, forwarded, report, now })
+  const cache = assembleCache({ limits, instances, forwarded, report, now, mayUseStored })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })
@@ -92,8 +114,10 @@ export function createEdgeServer({
   const counts = createCounts(() => paths)
   /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
   const ending = new WeakSet<Socket>()
-  let routes = NO_ROUTES
+  const routes = new Map<string, Routed>()
+  const references = createReferences()
   let isStopping = false
+  let isRetiring = false
 
   const http = createHttpServer(
     limits,
@@ -114,7 +138,7 @@ export function createEdgeServer({
       if (isStalled(request, response)) socket.destroy()
     })
     // After a request for an upgrade that is not allowed, node:http loses the rest of the packet.
-    if (isStopping || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+    if (isStopping || isRetiring || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     const fault = faultOf(request, limits)
     if (fault !== undefined || !response.shouldKeepAlive) ending.add(request.socket)
     if (fault !== undefined) return refuseRequest(response, fault)
@@ -124,9 +148,9 @@ export function createEdgeServer({
     const visit = { ...address, request, response, isHit: false }
     countVisit(counts, environmentOf(address.host), visit)
     route(address.host, response, request, {
-      goOn: (target) => answers.answer(visit, target).catch((error) => answers.fail(response, error)),
+      goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
       refuse: (page) => sendPage(response, page),
-      answerWithoutWaking: (target) => answers.answerWithoutWaking(visit, target),
+      answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
     })
   }
 
@@ -145,7 +169,7 @@ export function createEdgeServer({
     route(address.host, socket, request, {
       goOn(target) {
         try {
-          answers.answerUpgrade(upgrade, target)
+          answers.answerUpgrade(upgrade, choose(target))
         } catch (error) {
           report(error)
           socket.destroy()
@@ -157,6 +181,9 @@ export function createEdgeServer({
 
   const findTarget = (host: string | undefined): Routed | undefined =>
     host === undefined ? undefined : routes.get(host)
+
+  const choose = (target: Routed | undefined): Routed | undefined =>
+    target?.kind === 'server' && target.peers ? inFlight.leastBusy(target.peers) : target
 
   const environmentOf = (host: string): string | undefined => findTarget(host)?.environment
 
@@ -172,11 +199,35 @@ export function createEdgeServer({
   function route(host: string, visitor: ServerResponse | Socket, request: IncomingMessage, handlers: RequestHandlers) {
     const target = findTarget(host)
     if (!isWaiting(target)) return handlers.goOn(target)
-    if (target.kind === 'asleep' && handlers.answerWithoutWaking?.(target)) return
+    if (handlers.answerWithoutInstance?.(target)) return
     if (isStopping) return handlers.refuse(PAGES.down)
     const client = forwarded.clientOf(request)
     pending.add({ host, visitor, connection: request.socket, client, ...handlers }, target)
   }
+
+  function changeRoutes(changes: RouteChanges) {
+    const before: Routed[] = []
+    const after: Routed[] = []
+    for (const [host, target] of changes) {
+      const old = routes.get(host)
+      if (old) before.push(old)
+      if (target) after.push(target)
+      if (target) routes.set(host, target)
+      else routes.delete(host)
+    }
+    const unused = references.change(before, after)
+    // After the switch, never before: until then the old deployment may answer, and its response may be stored.
+    cache.useTargets(after)
+    cache.forget(unused.environments)
+    for (const instance of unused.instances) {
+      pools.retire(instance)
+      instances.retire(instance)
+    }
+    statics.forget(unused.staticSites, unused.manifests)
+    pending.changeRoutes(changes)
+  }
+
+  const forgetOthers = () => cache.keepOnly(references.environments())
 
   return {
     http,
@@ -184,29 +235,34 @@ export function createEdgeServer({
     countPaths() {
       paths = createPaths()
     },
+    changeRoutes,
     useRoutes(next) {
-      const before = routes
-      routes = next
-      // After the switch, never before: until then the old deployment may answer, and its response may be stored.
-      cache.useRoutes(before, next)
-      const kept = instancesOf(next)
-      pools.keepOnly(kept)
-      instances.keepOnly(kept)
-      statics.useRoutes(next)
-      pending.useRoutes(next)
+      const gone = [...routes.keys()].filter((host) => !next.has(host))
+      changeRoutes(new Map([...gone.map((host): [string, undefined] => [host, undefined]), ...next]))
+      forgetOthers()
     },
+    forgetOthers,
     drain: inFlight.drain,
     purge: cache.purge,
+    purgeEverything: cache.purgeEverything,
+    appliedPurge: cache.appliedPurge,
     inspect: cache.inspect,
     openCache: cache.open,
     closeCache: cache.close,
     takeActivity: inFlight.takeActivity,
+    load: inFlight.load,
     takeCounts: counts.take,
     stop() {
       isStopping = true
       fastPath?.close()
       pending.refuseAll()
       return closeGracefully(http)
+    },
+    retire() {
+      isRetiring = true
+      fastPath?.close()
+      // The `close` of node:http would end the connections that are idle now.
+      return new Promise((resolve) => void NetServer.prototype.close.call(http, () => resolve()))
     },
   }
 }
@@ -267,12 +323,6 @@ function closeGracefully(http: Server): Promise<void> {
 const SWEEP_MS = 50
 
 const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)
-
-function instancesOf(routes: Routes): Set<string> {
-  const instances = new Set<string>()
-  for (const target of routes.values()) if (target.kind === 'server') instances.add(target.instance)
-  return instances
-}
 
 /** No bytes moved for a while: is it the client's turn? An event stream may be silent for any time. */
 function isStalled(request: IncomingMessage, response: ServerResponse): boolean {

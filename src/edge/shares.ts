@@ -75,14 +75,13 @@ export function createShares<Value>(maxBytes: number) {
       for (let share = largest(); share && bytes > maxBytes; share = largest()) evictOne(share)
     },
 
-    /** Removes the values of all other owners. */
-    keepOnly(owners: ReadonlySet<string>) {
-      for (const [owner, share] of shares) {
-        if (owners.has(owner)) continue
-        shares.delete(owner)
-        share.entries.clear()
-        grow(share, -share.bytes)
-      }
+    /** Removes the values of an owner. */
+    forget(owner: string) {
+      const share = shares.get(owner)
+      if (!share) return
+      shares.delete(owner)
+      share.entries.clear()
+      grow(share, -share.bytes)
     },
 
     bytesOf: (owner: string): number => shares.get(owner)?.bytes ?? 0,

@@ -2,6 +2,7 @@ export {
   type Engine,
   type Exit,
   type Job,
+  type JobNetwork,
   type Mount,
   type Output,
   type Overlay,
@@ -17,7 +18,7 @@ export {
   contactKey,
   newContacts,
 } from './network/contacts.ts'
-export { type Networks, networkProblem, openNetworks } from './network/index.ts'
+export { type NamespaceOptions, type Networks, networkProblem, openNetworks } from './network/index.ts'
 export type { NetworkNamespace } from './network/namespace.ts'
 export type { Answers, Endpoint } from './network/reach.ts'
 export { DEFAULT_NETWORK_SETTINGS, type NetworkSettings } from './network/settings.ts'

@@ -5,10 +5,9 @@
  * A clock may also be set, and a machine may sleep. Then the leases of this process seem to have run out, or to last for
  * hours. So a process that looks for work renews its own leases first, and a lease that ends later than any can is ignored.
  */
-import type { Clock } from '../base/index.ts'
+import { type Clock, isProcessGone } from '../base/index.ts'
 import { LIMITS } from '../contract/index.ts'
 import { list, type Reader, type Sql, type Statement, statement, type Transaction } from '../storage/index.ts'
-import { isDead } from './owner.ts'
 import { columns, type OperationRow, toRecord } from './rows.ts'
 import type { OperationRecord, Queue } from './types.ts'
 
@@ -169,7 +168,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {}, 
         statement`SELECT DISTINCT lease_owner FROM operations WHERE done_time IS NULL AND lease_owner IS NOT NULL`,
       )
       for (const { lease_owner } of rows) {
-        if (!isDead(lease_owner)) continue
+        if (!isProcessGone(lease_owner)) continue
         await sql.transaction((tx) =>
           tx.query(statement`
             UPDATE operations SET lease_owner = NULL, lease_until = NULL

@@ -3,13 +3,13 @@
  * operation (the process can die at any line), so its work must be safe to repeat; its end is recorded exactly once, in the
  * transaction that commits its result.
  */
-import { type Clock, type Log, repeat, settlesWithin } from '../base/index.ts'
+import { once } from 'node:events'
+import { type Clock, type Log, processName, repeat, settlesWithin } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { type Reader, type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
 import type { Operations } from './operations.ts'
-import { ownerOfThisProcess } from './owner.ts'
 import { type Ending, type HandedOn, type OperationRecord, QUEUES, type Queue } from './types.ts'
 
 /** The last part of a handler's work, run in the transaction that records the end. */
@@ -55,13 +55,15 @@ type Parts = {
   concurrency: Record<Queue, number>
   /** How many of them may be of one account; never all of them if there are other accounts. */
   perAccount?: Partial<Record<Queue, number>>
+  /** No operation is claimed before. At once where it is not given. */
+  mayBegin?: Promise<void>
   /** Whether the service has more than one account. */
   hasSeveralAccounts(reader: Reader): Promise<boolean>
 }
 
 export function startWorker(parts: Parts) {
-  const { sql, clock, log, operations, handlers, concurrency, perAccount, hasSeveralAccounts } = parts
-  const owner = ownerOfThisProcess()
+  const { sql, clock, log, operations, handlers, concurrency, perAccount, hasSeveralAccounts, mayBegin } = parts
+  const owner = processName()
   const claims = createClaims({
     sql,
     clock,
@@ -81,6 +83,7 @@ export function startWorker(parts: Parts) {
   const runningIn = (queue: Queue) => [...running.values()].filter((one) => one.queue === queue).length
 
   async function look() {
+    await Promise.race([mayBegin, once(stopping.signal, 'abort')])
     await claims
       .releaseDead()
       .catch((error) => log.error({ err: error }, 'cannot look for operations of dead processes'))

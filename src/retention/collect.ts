@@ -16,7 +16,7 @@ import {
   runtimeLogName,
 } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
-import type { Supervisor } from '../runtime/index.ts'
+import type { Instances } from '../runtime/index.ts'
 import { hasRetentionHold, type LineLogs, type Reader } from '../storage/index.ts'
 import type { Figures } from './figures.ts'
 
@@ -33,7 +33,7 @@ type Parts = {
   outputs: Pick<Outputs, 'collect'>
   packages: Pick<PackageStore, 'collect'>
   toolchains: Pick<Toolchains, 'collect' | 'sweep'>
-  supervisor: Pick<Supervisor, 'holds'>
+  instances: Pick<Instances, 'holds'>
   folders: Folders
   logs: LineLogs
   figures: Pick<Figures, 'forgetAllBut'>
@@ -51,7 +51,7 @@ const EVERYTHING = { has: () => true }
 export type Removed = Record<string, number>
 
 export function createCollect(parts: Parts) {
-  const { sql, clock, log, environments, operations, deployments, supervisor, figures } = parts
+  const { sql, clock, log, environments, operations, deployments, instances, figures } = parts
   const { archives, builds, buildRetention, outputs, packages, toolchains, folders, logs } = parts
 
   const steps: Record<string, () => Promise<number>> = {
@@ -81,7 +81,7 @@ export function createCollect(parts: Parts) {
         if ((await operations.unfinishedOf(sql, id)).length > 0) continue
         const kept = await deployments.kept(sql, id)
         const inUse = new Set(kept.filter((one) => isInUse(one, clock.now())).map((one) => one.id))
-        count += await folders.sweepRuns(id, (deployment) => inUse.has(deployment) || supervisor.holds(deployment))
+        count += await folders.sweepRuns(id, (deployment) => inUse.has(deployment) || instances.holds(deployment))
       }
       return count
     },

@@ -3,7 +3,7 @@ import type { Accounts, Credentials } from '../accounts/index.ts'
 import type { Apps, Domains, Environments } from '../apps/index.ts'
 import { CEILING_KINDS, CEILING_SETTINGS, type CeilingKind, type Ceilings, type resources } from '../contract/index.ts'
 import type { Operations } from '../operations/index.ts'
-import type { Supervisor } from '../runtime/index.ts'
+import type { Instances } from '../runtime/index.ts'
 
 type Parts = {
   accounts: Pick<Accounts, 'list'>
@@ -12,7 +12,7 @@ type Parts = {
   environments: Pick<Environments, 'count'>
   domains: Pick<Domains, 'count'>
   operations: Pick<Operations, 'countRunningBuilds'>
-  supervisor: Pick<Supervisor, 'awake'>
+  instances: Pick<Instances, 'awake'>
   ceilings: Ceilings
   /** Builds of all accounts at a time. */
   concurrency: number
@@ -27,7 +27,7 @@ export function createCounts(parts: Parts) {
   }
 
   return async function counts(accountId: string): Promise<resources.Counted[]> {
-    const awake = parts.supervisor.awake(accountId)
+    const awake = await parts.instances.awake(accountId)
     const used: Record<CeilingKind, number> = {
       APPS: await parts.apps.count(accountId),
       ENVIRONMENTS: await parts.environments.count(accountId),

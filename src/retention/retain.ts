@@ -8,7 +8,7 @@ import type { Clock } from '../base/index.ts'
 import type { BuildRetention, Outputs, PackageStore, RetainingBuild } from '../builds/index.ts'
 import type { Deployments } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
-import type { Supervisor } from '../runtime/index.ts'
+import type { Instances } from '../runtime/index.ts'
 import { type Digest, hasRetentionHold, type Reader, type Sql } from '../storage/index.ts'
 import { type Decision, decide } from './decide.ts'
 
@@ -21,7 +21,7 @@ type Parts = {
   buildRetention: BuildRetention
   outputs: Pick<Outputs, 'remove'>
   packages: Pick<PackageStore, 'collect'>
-  supervisor: Pick<Supervisor, 'holds'>
+  instances: Pick<Instances, 'holds'>
   keepDeployments: number
 }
 
@@ -35,7 +35,7 @@ export function createRetain(parts: Parts) {
     buildRetention,
     outputs,
     packages,
-    supervisor,
+    instances,
     keepDeployments,
   } = parts
 
@@ -56,7 +56,7 @@ export function createRetain(parts: Parts) {
         // A build without an output has no deployment that was live, so its archive does not matter.
         archive: archives.get(deployment.buildId) ?? deployment.buildId,
         isWanted: wanted.has(deployment.id) || wanted.has(deployment.operationId),
-        isRunning: supervisor.holds(deployment.id),
+        isRunning: instances.holds(deployment.id),
       })),
       builds: holders.map(({ id, isOver, output, packagesId }) => ({
         id,

@@ -12,12 +12,15 @@ import { absent, removeTree } from '../base/index.ts'
 import { type Engine, type Mount, runToEnd } from '../engines/index.ts'
 import { type InstanceSpec, makeParents, outermost } from './instance.ts'
 
+/** What the copy needs to know of the deployment that gets it. */
+export type Successor = Pick<InstanceSpec, 'runFolder' | 'writable' | 'user' | 'limits'>
+
 const DEADLINE_MS = 60_000
 /** An app that has changed something during every pass is taken for one that always does. */
 const MAX_PASSES = 5
 
 /** False where it could not be copied: then the deployment begins as the build left it. */
-export async function carryOn(engine: Engine, from: string, spec: InstanceSpec, signal: AbortSignal): Promise<boolean> {
+export async function carryOn(engine: Engine, from: string, spec: Successor, signal: AbortSignal): Promise<boolean> {
   const folders = await foldersIn(from, spec)
   if (folders.length === 0) return true
   const drafts = await makeDrafts(spec, folders)
@@ -39,14 +42,14 @@ export async function carryOn(engine: Engine, from: string, spec: InstanceSpec, 
 
 type Draft = { from: string; draft: string; to: string }
 
-async function foldersIn(runFolder: string, { writable }: InstanceSpec): Promise<{ path: string; from: string }[]> {
+async function foldersIn(runFolder: string, { writable }: Successor): Promise<{ path: string; from: string }[]> {
   const all = outermost(writable).map((path) => ({ path, from: join(runFolder, 'own', path) }))
   const found = await Promise.all(all.map(({ from }) => isFolder(from)))
   return all.filter((_, index) => found[index])
 }
 
 async function makeDrafts(
-  { runFolder, user }: InstanceSpec,
+  { runFolder, user }: Successor,
   folders: readonly { path: string; from: string }[],
 ): Promise<Draft[]> {
   const drafts: Draft[] = []
@@ -66,7 +69,7 @@ async function makeDrafts(
 /** Modification times are kept: they say when a page was made. */
 async function copyUntilUnchanged(
   engine: Engine,
-  { user, limits }: InstanceSpec,
+  { user, limits }: Successor,
   drafts: readonly Draft[],
   signal: AbortSignal,
 ): Promise<boolean> {

@@ -6,6 +6,7 @@ import {
   checkInner,
   checkTenant,
   type Engine,
+  type Exit,
   heapWithin,
   type Job,
   type Limits,
@@ -20,6 +21,8 @@ import { giveBackPort, takePort } from './ports.ts'
 
 export type InstanceSpec = {
   deployment: string
+  /** Which of several instances of the deployment it is; the first has no number. */
+  ordinal?: number
   /** The build whose output it is. */
   build: string
   owner: { account: string; environment: string }
@@ -49,7 +52,7 @@ export type InstanceSpec = {
   onReset?(): Promise<void>
 }
 
-type Tools = {
+export type Tools = {
   node: string
   mounts: readonly Mount[]
   path: string
@@ -135,7 +138,7 @@ async function startAt(
     const exited = process.exited
       .then(async (exit) => {
         // The files that it wrote would bring the next process over the limit too, so that one begins as the build left it.
-        if (exit.excess?.some((limit) => limit === 'disk' || limit === 'fullDisk')) {
+        if (isOverDisk(exit)) {
           await removeTree(join(spec.runFolder, 'own'))
           await spec.onReset?.()
         }
@@ -154,6 +157,10 @@ async function startAt(
     throw error
   }
 }
+
+/** Whether it was ended because of the files that it had written. They are removed then. */
+export const isOverDisk = ({ excess = [] }: Exit): boolean =>
+  excess.some((limit) => limit === 'disk' || limit === 'fullDisk')
 
 /** An app runs without hooks, too: an error is written to its log. */
 async function hooksOf(

@@ -52,12 +52,12 @@ const SLOT_POLL_MS = 500
 export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string) => (AwakeApp & WithEntry)[]) {
   const { engine, networks, clock, log, startDeadlineMs, awakeLimits = NO_AWAKE_LIMITS } = parts
   const inTurn = createTurns()
-  let onChange: () => void = () => undefined
+  let onChange: (key: string) => void = () => undefined
   let drainFirst: Drain = async () => undefined
 
   function become(entry: SupervisedDeployment, state: resources.InstanceState) {
     entry.state = state
-    onChange()
+    onChange(keyOf(entry.spec))
     entry.spec.onState?.()
   }
 
@@ -87,14 +87,20 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
    */
   async function launch(entry: SupervisedDeployment, signal: AbortSignal, { mayDisplace }: { mayDisplace: boolean }) {
     await takeSlot(entry, signal, mayDisplace)
-    entry.spec.log.say('START', startText(entry.spec.deployment, entry.spec.build))
+    sayStart(entry.spec)
     const instance = await startInstance({ engine, networks }, entry.spec, startDeadlineMs, signal).finally(() => {
       entry.isComing = false
     })
+    entry.visitTime = clock.now()
+    hold(entry, instance)
+    become(entry, 'RUNNING')
+  }
+
+  /** The instance answers for the entry until its process ends, which is followed by the next start. */
+  function hold(entry: SupervisedDeployment, instance: Instance) {
     entry.instance = instance
     entry.instances.add(instance)
     const startTime = clock.now()
-    entry.visitTime = startTime
     instance.process.exited.then(({ code, signal: killedBy, excess = [] }) => {
       entry.instances.delete(instance)
       if (entry.instance !== instance || entry.retiring.signal.aborted) return
@@ -106,7 +112,6 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
       if (clock.now() - startTime > STABLE_AFTER_MS) entry.crashes = 0
       restart(entry)
     })
-    become(entry, 'RUNNING')
   }
 
   /** Starts it in the background and retries until it runs: a start that fails counts as a crash. */
@@ -152,10 +157,12 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
 
   return {
     become,
+    changed: (key: string) => onChange(key),
     launch,
+    hold,
     bringUp,
     sleep,
-    onChange(listener: () => void) {
+    onChange(listener: (key: string) => void) {
       onChange = listener
     },
     drainBy(drain: Drain) {
@@ -164,8 +171,19 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
   }
 }
 
+function sayStart({ deployment, build, ordinal, log }: InstanceSpec) {
+  if (ordinal === undefined) log.say('START', startText(deployment, build))
+  else log.say('SCALING', `Instance ${ordinal} starts.`)
+}
+
 const limitInWords = (limit: Excess): string =>
   limit === 'fullDisk' ? 'the disk was full, and it had written the most' : `it reached its limit of ${limit}`
+
+/** Names an instance. That of the first is the id of its deployment. */
+export const keyOf = ({ deployment, ordinal }: Pick<InstanceSpec, 'deployment' | 'ordinal'>): string =>
+  ordinal === undefined ? deployment : `${deployment}.${ordinal}`
+
+export const deploymentOf = (key: string): string => key.split('.', 1)[0] ?? key
 
 export type WithEntry = { entry: SupervisedDeployment }
 
@@ -188,7 +206,9 @@ export function newEntry(spec: InstanceSpec, now: number): SupervisedDeployment 
 /** Measures the memory of its processes, where they run. */
 export function toAwakeApp(entry: SupervisedDeployment): AwakeApp & WithEntry {
   for (const { process } of entry.instances) entry.memoryBytes = process.memoryBytes?.() || entry.memoryBytes
-  const { memoryBytes, visitTime, state, spec } = entry
+  const { memoryBytes, state, spec } = entry
+  // Where memory is short, a further instance sleeps before any app does.
+  const visitTime = spec.ordinal === undefined ? entry.visitTime : 0
   return { entry, environment: spec.owner.environment, memoryBytes, visitTime, isRunning: state === 'RUNNING' }
 }
 

@@ -1,5 +1,6 @@
 /**
- * Keeps the processes of live deployments running. The states of a deployment's process:
+ * Keeps the instances of live deployments running. Each is named by a key: the id of its deployment, and a number after the
+ * first one. The states of an instance:
  *
  *   STARTING    started, does not answer yet
  *   RUNNING     answers
@@ -12,15 +13,17 @@
  * no slot for it; out of every state by `retire`. The process of the state before may still be there, draining, while it is
  * ASLEEP or already STARTING again.
  */
+import { settlesWithin } from '../base/index.ts'
 import { shortId } from '../contract/index.ts'
 import { appsToSleep, countApps, NO_AWAKE_LIMITS, totalMemoryBytes } from './awake-slots.ts'
-import { carryOn } from './carry.ts'
+import { carryOn, type Successor } from './carry.ts'
 import { writeExpiries } from './hooks.ts'
-import type { InstanceSpec } from './instance.ts'
+import type { Instance, InstanceSpec } from './instance.ts'
 import {
   createLifecycle,
   type Drain,
   endProcesses,
+  keyOf,
   type LifecycleParts,
   newEntry,
   type Running,
@@ -30,7 +33,7 @@ import {
   toAwakeApp,
 } from './lifecycle.ts'
 
-export type { Running } from './lifecycle.ts'
+export { deploymentOf, keyOf, type Running } from './lifecycle.ts'
 
 export function createSupervisor(parts: LifecycleParts) {
   const { engine, clock, awakeLimits = NO_AWAKE_LIMITS } = parts
@@ -44,18 +47,17 @@ export function createSupervisor(parts: LifecycleParts) {
       .filter(({ spec, isComing, instances }) => spec.owner.account === account && (isComing || instances.size > 0))
       .map(toAwakeApp)
 
-  const { become, launch, bringUp, sleep, onChange, drainBy } = createLifecycle(parts, awakeOf)
+  const { become, changed, launch, hold, bringUp, sleep, onChange, drainBy } = createLifecycle(parts, awakeOf)
 
   function enter(spec: InstanceSpec): SupervisedDeployment {
     const entry = newEntry(spec, clock.now())
-    entries.set(spec.deployment, entry)
+    entries.set(keyOf(spec), entry)
     return entry
   }
 
   return {
     /**
-     * Sets the one listener that is called whenever a deployment's state has changed. The first start and the end are not
-     * reported: the caller of `start` and `retire` knows them.
+     * Sets the one listener that is called whenever a deployment's state has changed, it was retired, or its process is gone.
      */
     onChange,
 
@@ -64,20 +66,21 @@ export function createSupervisor(parts: LifecycleParts) {
      * log of the spec is the supervisor's to close.
      */
     async start(spec: InstanceSpec, signal: AbortSignal): Promise<void> {
-      const { deployment } = spec
-      for (let known = entries.get(deployment); known; known = entries.get(deployment)) {
+      const key = keyOf(spec)
+      for (let known = entries.get(key); known; known = entries.get(key)) {
         if (known.state === 'RUNNING') return await spec.log.close()
-        await this.retire(deployment)
+        await this.retire(key)
       }
       const entry = enter(spec)
+      become(entry, 'STARTING')
       const launching = launch(entry, AbortSignal.any([signal, entry.retiring.signal]), { mayDisplace: true })
       entry.starting = launching.catch(() => undefined)
       try {
         await launching
       } catch (error) {
-        if (entries.get(deployment) === entry) {
-          spec.log.say('ENDED', `Deployment ${shortId(deployment)} did not come up.`)
-          await this.retire(deployment)
+        if (entries.get(key) === entry) {
+          spec.log.say('ENDED', `Deployment ${shortId(spec.deployment)} did not come up.`)
+          await this.retire(key)
         }
         throw error
       }
@@ -87,7 +90,7 @@ export function createSupervisor(parts: LifecycleParts) {
      * Gives a deployment what another one of the same build has written while it ran, before it is started. False where that
      * was not possible.
      */
-    carry: (from: { runFolder: string }, spec: InstanceSpec, signal: AbortSignal): Promise<boolean> =>
+    carry: (from: { runFolder: string }, spec: Successor, signal: AbortSignal): Promise<boolean> =>
       engine.isIsolating ? carryOn(engine, from.runFolder, spec, signal) : Promise.resolve(true),
 
     /** When this resolves, every process of an environment can read what was revalidated there. */
@@ -99,33 +102,74 @@ export function createSupervisor(parts: LifecycleParts) {
       )
     },
 
-    /** Takes over a deployment that was live before a restart of the service: it is started in the background, with retries. */
+    /** Takes over a deployment that was live before a restart of the service. It sleeps until it is woken or warmed up. */
     adopt(spec: InstanceSpec) {
-      bringUp(enter(spec), 0, { mayDisplace: false })
+      become(enter(spec), 'ASLEEP')
+    },
+
+    /** Takes over an instance that answers, whose process another supervisor has started. */
+    takeOver(
+      spec: InstanceSpec,
+      instance: Instance,
+      { restarts, unvisitedMs }: Pick<HandedOver, 'restarts' | 'unvisitedMs'>,
+    ) {
+      const entry = enter(spec)
+      entry.restarts = restarts
+      entry.visitTime = clock.now() - unvisitedMs
+      hold(entry, instance)
+      become(entry, 'RUNNING')
+    },
+
+    /**
+     * Returns everything that is kept running here, for another supervisor. From now on nothing is started here, and the
+     * processes that run go on until they are told to stop. Those that drain have ended before, if they do so in time.
+     */
+    async handOver(drainMs: number): Promise<HandedOver[]> {
+      await settlesWithin(clock, Promise.allSettled(leaving.values()), drainMs)
+      for (const { retiring } of entries.values()) retiring.abort(new Error('another agent has taken over'))
+      await Promise.all([...entries.values()].map(({ starting }) => starting))
+      return [...entries.values()].map(({ spec, instance, restarts, visitTime }) => ({
+        spec,
+        instance,
+        restarts,
+        unvisitedMs: clock.now() - visitTime,
+      }))
+    },
+
+    /**
+     * Starts a deployment that sleeps before it has a visitor, without putting another app to sleep for it. Resolves when the
+     * start has succeeded or failed; a failed one is retried in the background.
+     */
+    async warmUp(key: string) {
+      const entry = entries.get(key)
+      if (entry?.state !== 'ASLEEP') return
+      become(entry, 'STARTING')
+      bringUp(entry, 0, { mayDisplace: false })
+      await entry.starting
     },
 
     /** Sets how requests in flight are drained before an app sleeps. */
     drainBy,
 
     /** Stops the process until the next visitor, when requests in flight have ended. */
-    async sleep(deployment: string, drain?: Drain) {
-      const entry = entries.get(deployment)
+    async sleep(key: string, drain?: Drain) {
+      const entry = entries.get(key)
       if (entry) await sleep(entry, 'No visitors for a while: the app sleeps until the next one.', drain)
     },
 
     /** Records a visit. For apps that were never visited, the time counts from their start. */
-    visited(deployment: string) {
-      const entry = entries.get(deployment)
+    visited(key: string) {
+      const entry = entries.get(key)
       if (entry) entry.visitTime = clock.now()
     },
     /** The time since the last visit. */
-    unvisitedMs: (deployment: string): number => clock.now() - (entries.get(deployment)?.visitTime ?? clock.now()),
+    unvisitedMs: (key: string): number => clock.now() - (entries.get(key)?.visitTime ?? clock.now()),
 
     /** Deployments that have to sleep because the awake apps of their account use more memory than the account may. */
     excess(): string[] {
       const accounts = new Set([...entries.values()].map(({ spec }) => spec.owner.account))
       return [...accounts].flatMap((account) =>
-        appsToSleep(awakeOf(account), awakeLimits).map(({ entry }) => entry.spec.deployment),
+        appsToSleep(awakeOf(account), awakeLimits).map(({ entry }) => keyOf(entry.spec)),
       )
     },
 
@@ -135,41 +179,62 @@ export function createSupervisor(parts: LifecycleParts) {
       return { apps: countApps(awake), memoryBytes: totalMemoryBytes(awake) }
     },
 
-    wake(deployment: string) {
-      const entry = entries.get(deployment)
+    /** Whether the account has memory for another instance like this one. */
+    fits({ deployment, owner: { account } }: InstanceSpec): boolean {
+      const first = entries.get(deployment)
+      const used = totalMemoryBytes(awakeOf(account)) + (first ? toAwakeApp(first).memoryBytes : 0)
+      return awakeLimits.memoryBytes === 0 || used <= awakeLimits.memoryBytes
+    },
+
+    wake(key: string) {
+      const entry = entries.get(key)
       if (entry?.state !== 'ASLEEP') return
       entry.visitTime = clock.now()
       become(entry, 'STARTING')
       bringUp(entry, 0, { mayDisplace: true })
     },
 
-    of: (deployment: string): Running | undefined => entries.get(deployment),
+    of: (key: string): Running | undefined => entries.get(key),
     all: (): string[] => [...entries.keys()],
-    /** Whether it has a process or is about to have one, be it one that was retired and still drains. */
-    holds: (deployment: string): boolean =>
-      entries.has(deployment) || [...leaving.keys()].some(({ spec }) => spec.deployment === deployment),
+    /** Where the folders are that an instance writes to. */
+    folderOf: (key: string): string | undefined => entries.get(key)?.spec.runFolder,
+    /** Whether it was retired, and its process still drains. */
+    isLeaving: (key: string): boolean => [...leaving.keys()].some(({ spec }) => keyOf(spec) === key),
+    leaving: (): string[] => [...leaving.keys()].map(({ spec }) => keyOf(spec)),
 
     /**
      * Ends a deployment's process for good; resolves when it is gone. The deployment is removed from the table at once: one
      * that is started again meanwhile gets a process of its own, beside the one that ends.
      */
-    async retire(deployment: string, options: StopOptions = {}) {
-      const entry = entries.get(deployment)
+    async retire(key: string, options: StopOptions = {}) {
+      const entry = entries.get(key)
       if (entry) {
-        entries.delete(deployment)
-        const ended = endProcesses(entry, options).finally(() => leaving.delete(entry))
+        entries.delete(key)
+        const ended = endProcesses(entry, options).finally(() => {
+          leaving.delete(entry)
+          changed(key)
+        })
         leaving.set(entry, ended)
+        changed(key)
       }
-      await Promise.all([...leaving].flatMap(([{ spec }, ended]) => (spec.deployment === deployment ? ended : [])))
+      await Promise.all([...leaving].flatMap(([{ spec }, ended]) => (keyOf(spec) === key ? ended : [])))
     },
 
     /** Ends all processes within this grace period, also those that `retire` gave a longer one. */
     async stop(graceMs: number) {
       const late = [...leaving.keys()].map((entry) => stopInstances(entry, graceMs))
-      const retired = [...entries.keys()].map((deployment) => this.retire(deployment, { graceMs }))
+      const retired = [...entries.keys()].map((key) => this.retire(key, { graceMs }))
       await Promise.all([...late, ...retired, ...leaving.values()])
     },
   }
+}
+
+/** `instance`: undefined while none answers. */
+export type HandedOver = {
+  spec: InstanceSpec
+  instance: Instance | undefined
+  restarts: number
+  unvisitedMs: number
 }
 
 export type Supervisor = ReturnType<typeof createSupervisor>

@@ -1,6 +1,7 @@
 /** The server of the API and the portal. */
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { cannotListen, urlOn } from '../addresses.ts'
+import { urlOn } from '../addresses.ts'
 import { createApiServer } from '../api/index.ts'
 import { type Log, settlesWithin } from '../base/index.ts'
 import type { Portal } from '../portal/index.ts'
@@ -22,11 +23,13 @@ export function assembleApi(parts: Parts) {
   return {
     publicUrl,
 
-    /** Resolves with the address at which this machine reaches it. */
-    async listen(): Promise<string> {
-      const listenTextResolver = (address: string) => `API and portal listen at ${address}`
-      await api.listen({ ...config.listen, listenTextResolver }).catch(cannotListen('listen', config.listen))
+    /** On a socket that another process has opened. Resolves with the address at which this machine reaches it. */
+    async listen(fd: number): Promise<string> {
+      await api.ready()
+      api.server.listen({ fd })
+      await once(api.server, 'listening')
       url = urlOn(api.server.address() as AddressInfo)
+      log.info(`API and portal listen at ${url}`)
       return url
     },
 

@@ -14,7 +14,6 @@ import {
   createSuccession,
   createSwitch,
 } from '../deployments/index.ts'
-import type { Edge } from '../edge/index.ts'
 import type { Machine } from '../machine.ts'
 import type { Config } from '../settings.ts'
 import type { AppVariables, Hosting } from './hosting.ts'
@@ -28,7 +27,6 @@ type Parts = {
   log: Log
   database: Database
   machine: Machine
-  edge: Edge
   records: Records
   stores: Stores
   hosting: Hosting
@@ -38,12 +36,12 @@ type Parts = {
 }
 
 export function createDeploying(parts: Parts) {
-  const { config, log, database, machine, edge, records, stores, hosting, appVariables, live, retention } = parts
+  const { config, log, database, machine, records, stores, hosting, appVariables, live, retention } = parts
   const { sql, clock, accounts, apps, environments, operations } = database
   const { engine, networks, toolchains } = machine
   const { variables, domains, builds, sources, deployments, retries, revalidations, ledger } = records
   const { archives, outputs, packages, logs } = stores
-  const { folders, supervisor } = hosting
+  const { folders, instances } = hosting
   const { routing, launcher, siteUrl } = live
   const { diskSpace, rounds } = retention
 
@@ -52,14 +50,12 @@ export function createDeploying(parts: Parts) {
   const switching = createSwitch({
     sql,
     log,
-    logs,
     environments,
     operations,
     builds,
     deployments,
     folders,
-    supervisor,
-    edge,
+    instances,
     routing,
     pins,
     onSwitched: rounds.switched,
@@ -99,7 +95,7 @@ export function createDeploying(parts: Parts) {
     diskSpace,
     run: { engine, networks, packages, deadlines, limits: machine.limits.build },
   })
-  const beginSuccession = createSuccession({ log, revalidations, supervisor })
+  const beginSuccession = createSuccession({ log, revalidations, instances })
   const deploy = createDeploy({
     sql,
     clock,

@@ -1,10 +1,13 @@
-/** The edge process, which answers visitors, and the counts of what they got. */
-import { cannotListen } from '../addresses.ts'
-import type { Log } from '../base/index.ts'
-import type { Database, DataFiles } from '../data-folder.ts'
-import { type Edge, LATENCY_BOUNDS_MS, startEdge } from '../edge/index.ts'
+/** The edges, which answer visitors, and the counts of what they got. */
+import { type Log, processName } from '../base/index.ts'
+import { PROTOCOL } from '../channel/index.ts'
+import type { DataFiles } from '../data-files.ts'
+import type { Database } from '../data-folder.ts'
+import { createPurgeLog } from '../deployments/index.ts'
+import { type Edges, LATENCY_BOUNDS_MS, listenToEdges } from '../edge/index.ts'
 import type { Config } from '../settings.ts'
 import { createTraffic, createTrafficPaths, forgetTrafficPaths } from '../traffic/index.ts'
+import { version } from '../version.ts'
 
 type TrafficParts = { config: Config; log: Log; database: Database }
 
@@ -16,20 +19,13 @@ export async function openTraffic({ config, log, database }: TrafficParts) {
   return createTraffic({ sql, clock, log, existingEnvironments, boundsMs: LATENCY_BOUNDS_MS, paths })
 }
 
-type EdgeParts = { config: Config; files: DataFiles; log: Log; database: Database }
+type EdgeParts = { files: DataFiles; log: Log; database: Database }
 
-export async function startEdgeProcess({ config, files, log, database }: EdgeParts): Promise<Edge> {
-  const { edgeListen, trustedProxies, countPaths, cacheMemory, cacheDisk } = config
-  const edge = await startEdge({
-    clock: database.clock,
+export const openEdges = ({ files, log, database: { sql, clock } }: EdgeParts): Promise<Edges> =>
+  listenToEdges({
+    clock,
     log,
-    host: edgeListen.host,
-    port: edgeListen.port,
-    tableFile: files.routeTable,
-    cache: { memoryBytes: cacheMemory, folder: files.cache, diskBytes: cacheDisk },
-    trustedProxies,
-    countsPaths: countPaths,
-  }).catch(cannotListen('edgeListen', edgeListen))
-  log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
-  return edge
-}
+    path: files.controlSocket,
+    greeting: { protocol: PROTOCOL, role: 'control', process: processName(), version },
+    records: createPurgeLog({ sql, clock }),
+  })

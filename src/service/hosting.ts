@@ -1,14 +1,13 @@
 /** What runs apps, and the server that they call from inside their sandbox. */
+import type { AgentClient } from '../agent/index.ts'
 import { createInAppServer } from '../api/index.ts'
 import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createAppVariables, createFolders, createPurges } from '../deployments/index.ts'
-import type { Edge } from '../edge/index.ts'
+import type { Edges } from '../edge/index.ts'
 import { createKv } from '../kv/index.ts'
 import type { Machine } from '../machine.ts'
-import { createSupervisor } from '../runtime/index.ts'
 import type { Config } from '../settings.ts'
-import { ceilingsOf } from './limits.ts'
 import type { Records } from './records.ts'
 
 type Parts = {
@@ -16,44 +15,46 @@ type Parts = {
   log: Log
   database: Database
   machine: Machine
-  edge: Edge
+  agent: AgentClient
+  edges: Edges
   records: Records
   /** Whether an environment may keep so much more in the key-value store. */
   admitKvGrowth: NonNullable<Parameters<typeof createKv>[0]['admitGrowth']>
 }
 
-export function createHosting({ config, log, database, machine, edge, records, admitKvGrowth }: Parts) {
+export function createHosting({ config, log, database, machine, agent, edges, records, admitKvGrowth }: Parts) {
   const { sql, clock, environments } = database
-  const { engine, networks, canChooseUsers } = machine
+  const { canChooseUsers } = machine
   const { tokens, ledger, revalidations } = records
-  const { AWAKE_APPS, APP_MEMORY } = ceilingsOf(config)
+  const { instances } = agent
 
   const folders = createFolders(config.dataDir, { canChooseUsers })
-  const supervisor = createSupervisor({
-    engine,
-    networks,
-    clock,
-    log,
-    startDeadlineMs: config.startTimeout * 1000,
-    awakeLimits: { apps: AWAKE_APPS, memoryBytes: APP_MEMORY },
-  })
-  const purges = createPurges({ sql, clock, ledger, edge, revalidations, supervisor })
+  const purges = createPurges({ sql, clock, ledger, edges, revalidations, instances })
   const values = createKv({ clock, folderOf: folders.values, admitGrowth: admitKvGrowth })
   const inApp = createInAppServer({ clock, log, environments, tokens, purges, values })
-  return { folders, supervisor, purges, inApp }
+  return { folders, instances, purges, inApp }
 }
 
 export type Hosting = ReturnType<typeof createHosting>
 
-type ListenParts = { database: Database; machine: Machine; records: Records; hosting: Hosting }
+type ListenParts = { database: Database; machine: Machine; records: Records; hosting: Hosting; fds: readonly number[] }
 
-/** Opens the server to apps. Returns the variables that an app gets, among them where that server is. */
-export async function listenToApps({ database, machine, records, hosting }: ListenParts) {
+/**
+ * Opens the server to apps, at the gateway of each agent: those of the newest agent first. Returns the variables that an app gets, among them where that server is; and how
+ * the agent is told.
+ */
+export async function listenToApps({ database, machine, records, hosting, fds: [newest, ...older] }: ListenParts) {
   const { networks } = machine
-  const listening = await hosting.inApp.listen(networks?.gateway ?? '127.0.0.1')
-  await networks?.openService(listening.port)
+  if (newest === undefined) throw new Error('there is no socket for apps')
+  const listening = await hosting.inApp.listen({ fd: newest })
+  const all = [listening, ...(await Promise.all(older.map((fd) => hosting.inApp.listenAlso({ fd }))))]
+  const reopenService = async () => {
+    for (const { host, port } of all) await networks?.openService({ gateway: host, port })
+  }
+  await reopenService()
   const { variables, tokens } = records
-  return createAppVariables({ variables, cmsInstalls: database.cmsInstalls, tokens, inApp: listening.urls })
+  const { cmsInstalls } = database
+  return { appVariables: createAppVariables({ variables, cmsInstalls, tokens, inApp: listening.urls }), reopenService }
 }
 
-export type AppVariables = Awaited<ReturnType<typeof listenToApps>>
+export type AppVariables = Awaited<ReturnType<typeof listenToApps>>['appVariables']

@@ -3,7 +3,7 @@ import { siteUrls } from '../addresses.ts'
 import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createLauncher, createRouting } from '../deployments/index.ts'
-import type { Edge } from '../edge/index.ts'
+import type { Edges } from '../edge/index.ts'
 import type { Machine } from '../machine.ts'
 import type { Config } from '../settings.ts'
 import type { AppVariables, Hosting } from './hosting.ts'
@@ -15,7 +15,9 @@ type Parts = {
   log: Log
   database: Database
   machine: Machine
-  edge: Edge
+  edges: Edges
+  /** The port at which visitors reach the edges. */
+  edgePort: number
   records: Records
   stores: Stores
   hosting: Hosting
@@ -23,14 +25,14 @@ type Parts = {
 }
 
 export function createLive(parts: Parts) {
-  const { config, log, database, machine, edge, records, stores, hosting, appVariables } = parts
+  const { config, log, database, machine, edges, edgePort, records, stores, hosting, appVariables } = parts
   const { sql, clock, changes, environments } = database
-  const { domains, builds, deployments, revalidations } = records
-  const { outputs, packages, logs } = stores
-  const { folders, supervisor } = hosting
+  const { domains, builds, deployments, revalidations, wantedInstances } = records
+  const { outputs, packages } = stores
+  const { folders, instances } = hosting
   const { domain } = config
 
-  const routing = createRouting({ clock, log, environments, deployments, domains, outputs, supervisor, edge, domain })
+  const routing = createRouting({ clock, log, environments, deployments, domains, outputs, edges, domain })
   const launcher = createLauncher({
     sql,
     clock,
@@ -40,17 +42,17 @@ export function createLive(parts: Parts) {
     builds,
     deployments,
     revalidations,
+    wantedInstances,
     outputs,
     packages,
-    logs,
     folders,
-    supervisor,
+    instances,
     toolchains: machine.toolchains,
     appLimits: machine.limits.app,
     appVariables,
     domain,
   })
-  return { routing, launcher, siteUrl: siteUrls(config, edge.address.port) }
+  return { routing, launcher, siteUrl: siteUrls(config, edgePort) }
 }
 
 export type Live = ReturnType<typeof createLive>

@@ -2,21 +2,21 @@
 import { createMetrics } from '../api/index.ts'
 import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
-import type { Edge } from '../edge/index.ts'
+import type { Edges } from '../edge/index.ts'
 import type { Worker } from '../operations/index.ts'
 import type { Config } from '../settings.ts'
 import { version } from '../version.ts'
 import type { Stall } from '../watchdog/index.ts'
 import type { Retention } from './retention.ts'
 
-type Parts = { database: Database; edge: Edge; worker: Worker; retention: Retention }
+type Parts = { database: Database; edges: Edges; worker: Worker; retention: Retention }
 
-export function assembleMetrics({ database, edge, worker, retention }: Parts) {
+export function assembleMetrics({ database, edges, worker, retention }: Parts) {
   return createMetrics({
     version,
     operationsUnfinished: async () => (await database.operations.count()).unfinished,
     operationsRunning: () => worker.runningCount(),
-    edgeServing: () => edge.isServing(),
+    edgeServing: () => edges.isServing(),
     diskUsage: retention.usage.total,
     diskFree: retention.freeBytes,
   })

@@ -3,7 +3,7 @@ import { ownHosts } from '../addresses.ts'
 import { createDomains, createTokens, createVariables, notifyBelow } from '../apps/index.ts'
 import { createBuildRetention, createBuilds, createSources } from '../builds/index.ts'
 import type { Database } from '../data-folder.ts'
-import { createDeployments, createRetries, createRevalidations } from '../deployments/index.ts'
+import { createDeployments, createRetries, createRevalidations, createWantedInstances } from '../deployments/index.ts'
 import type { Config } from '../settings.ts'
 import type { Vault } from '../storage/index.ts'
 import { createLedger } from '../triggers/index.ts'
@@ -25,6 +25,7 @@ export function createRecords({ config, database, vault }: { config: Config; dat
     deployments: createDeployments({ sql, clock, newId, builds, operations }),
     retries: createRetries({ sql, clock, intervalMs: config.retryInterval * 1000 }),
     revalidations: createRevalidations({ sql, clock, environments }),
+    wantedInstances: createWantedInstances({ sql, clock }),
     ledger: createLedger({ sql, newId, operations, notifyBelow }),
     webhookSets: createWebhookSets({ sql, clock, newId, accounts, environments }),
   }

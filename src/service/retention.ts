@@ -22,7 +22,7 @@ export function assembleRetention({ config, log, database, machine, records, sto
   const { sql, clock, accounts, environments, operations } = database
   const { builds, buildRetention, deployments } = records
   const { archives, outputs, packages, logs, ballast } = stores
-  const { folders, supervisor } = hosting
+  const { folders, instances } = hosting
   const { dataDir, keepHistory, keepDeployments, accountBytes, accountFiles, diskReserve } = config
   return createRetention({
     sql,
@@ -41,7 +41,7 @@ export function assembleRetention({ config, log, database, machine, records, sto
     ballast,
     toolchains: machine.toolchains,
     folders,
-    supervisor,
+    instances,
     dataDir,
     keepHistory,
     keepDeployments,

@@ -3,7 +3,7 @@ import { tlsPortOf } from '../addresses.ts'
 import { createAuth, createBrowserSession, createRoutes } from '../api/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createTrace } from '../deployments/index.ts'
-import type { Edge } from '../edge/index.ts'
+import type { Edges } from '../edge/index.ts'
 import type { Machine } from '../machine.ts'
 import { createDomainChecks, createLookup } from '../reach/index.ts'
 import { createCounts } from '../retention/index.ts'
@@ -25,7 +25,7 @@ export type RouteSources = {
   config: Config
   database: Database
   machine: Machine
-  edge: Edge
+  edges: Edges
   traffic: Traffic
   records: Records
   stores: Stores
@@ -46,12 +46,12 @@ type ServerState = {
 }
 
 export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: ServerState) {
-  const { config, machine, edge, traffic, metrics } = parts
+  const { config, machine, edges, traffic, metrics } = parts
   const { sql, clock, changes, accounts, users, members, invitations, credentials, sessions } = parts.database
   const { apps, environments, operations } = parts.database
   const { variables, domains, builds, sources, deployments, retries, ledger, webhookSets } = parts.records
   const { archives, outputs, logs } = parts.stores
-  const { supervisor, purges } = parts.hosting
+  const { instances, purges } = parts.hosting
   const { siteUrl } = parts.live
   const { usage, diskSpace } = parts.retention
   const { pins } = parts.deploying
@@ -75,7 +75,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     environments,
     operations,
     domains,
-    supervisor,
+    instances,
     ceilings,
     concurrency,
   })
@@ -87,8 +87,8 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     builds,
     deployments,
     outputs,
-    supervisor,
-    edge,
+    instances,
+    edges,
     purges,
     siteUrl,
   })
@@ -98,7 +98,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
         () => undefined,
         (error: Error) => error.message,
       ),
-    edge: async () => (edge.isServing() ? undefined : 'the edge process is being started'),
+    edge: async () => (edges.isServing() ? undefined : 'the edge process is being started'),
   }
   const routes = createRoutes({
     clock,
@@ -121,7 +121,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     webhookSets,
     archives,
     logs,
-    supervisor,
+    instances,
     siteUrl,
     traffic,
     usage,

@@ -1,7 +1,8 @@
 /** What the service keeps as files in the data folder. */
 import { createArchives } from '../archives/index.ts'
 import { createOutputs, createPackageStore, DEFAULT_OUTPUT_LIMITS } from '../builds/index.ts'
-import { type Database, type DataFiles, openBlobs } from '../data-folder.ts'
+import type { DataFiles } from '../data-files.ts'
+import { type Database, openBlobs } from '../data-folder.ts'
 import type { Config } from '../settings.ts'
 import { createBallast, createLineLogs } from '../storage/index.ts'
 import { archiveLimits } from './limits.ts'

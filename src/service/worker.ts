@@ -14,9 +14,9 @@ const QUICK_CONCURRENCY = 8
 /** Builds that run no program of an app, beside those that do. */
 const LIGHT_CONCURRENCY = 2
 
-type WorkerParts = { config: Config; log: Log; database: Database; deploying: Deploying }
+type WorkerParts = { config: Config; log: Log; database: Database; deploying: Deploying; mayWork: Promise<void> }
 
-export function startOperations({ config, log, database, deploying }: WorkerParts) {
+export function startOperations({ config, log, database, deploying, mayWork }: WorkerParts) {
   const { sql, clock, accounts, operations } = database
   const { RUNNING_BUILDS } = ceilingsOf(config)
   return startWorker({
@@ -26,6 +26,7 @@ export function startOperations({ config, log, database, deploying }: WorkerPart
     operations,
     hasSeveralAccounts: accounts.areSeveral,
     handlers: deploying.handlers,
+    mayBegin: mayWork,
     concurrency: { quick: QUICK_CONCURRENCY, light: LIGHT_CONCURRENCY, build: config.concurrency },
     ...(RUNNING_BUILDS > 0 ? { perAccount: { build: RUNNING_BUILDS } } : {}),
   })

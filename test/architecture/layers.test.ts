@@ -25,15 +25,16 @@ test('the client knows the lowest layer and nothing else of the service', () => 
   assert.deepEqual([...new Set(taken)].sort(), ['src/base/index.ts', 'src/contract/index.ts'])
 })
 
-test('the edge process takes its own module, http and the watchdog, which take nothing', () => {
+test('the edge process takes its own module, the channel, http and the watchdog, which take nothing', () => {
   const takenBy = (module: string, outOf: (path: string) => boolean) =>
     service
       .filter(({ path }) => path.startsWith(`src/${module}/`) && !path.endsWith('.test.ts') && outOf(path))
       .flatMap(({ path, text }) => importsOf(text).map((specifier) => join(path, '..', specifier)))
       .filter((target) => target.startsWith('src/') && !target.startsWith(`src/${module}/`))
   // What the control process does for the edge: the edge process does not load it.
-  const isOfEdgeProcess = (path: string) => !['src/edge/watch.ts', 'src/edge/static/make-manifest.ts'].includes(path)
-  const lower = ['http', 'watchdog']
+  const forEdges = ['src/edge/process/edges.ts', 'src/edge/process/member.ts', 'src/edge/static/make-manifest.ts']
+  const isOfEdgeProcess = (path: string) => !forEdges.includes(path)
+  const lower = ['channel', 'http', 'watchdog']
   assert.deepEqual(
     [...new Set(takenBy('edge', isOfEdgeProcess))].toSorted(),
     lower.map((module) => `src/${module}/index.ts`),

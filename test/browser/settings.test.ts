@@ -260,6 +260,29 @@ test('the page asks about a name that two people changed at the same moment, and
   assertQuiet(page)
 })
 
+test('the number of instances is saved, and one that is above the other is explained beside its field', async () => {
+  const page = await opened('settings')
+  const form = page.getByRole('form', { name: 'Instances' })
+  const save = form.getByRole('button', { name: 'Save' })
+  const always = form.getByLabel('Instances that always run')
+  await always.fill('2')
+  await form.getByText('must not be more than "Instances at most"').waitFor()
+  assert.equal(await save.isDisabled(), true)
+  await form.getByLabel('Instances at most').fill('99')
+  await save.click()
+  await form.getByText('Instances at most must be from 1 to 16').waitFor()
+  await form.getByLabel('Instances at most').fill('4')
+  await form.getByLabel('Requests in flight for each instance').fill('many')
+  await form.getByText('must be a whole number').waitFor()
+  await form.getByLabel('Requests in flight for each instance').fill('25')
+  await assertAccessible(page, 'instances')
+  await save.click()
+  await page.getByText('Saved.').waitFor()
+  const { json } = await service.call(`/v1/${environment.name}`, { as: api })
+  assert.deepEqual([json.minInstances, json.maxInstances, json.requestsPerInstance], [2, 4, 25])
+  await othersSave({ minInstances: 0, maxInstances: 1, requestsPerInstance: 10 })
+})
+
 test('each variable is secret or plain, by its name or by choice; plain values are shown, to viewers too', async () => {
   const page = await opened('settings/variables')
   const variables = async (view: string) =>
@@ -490,6 +513,7 @@ test('a viewer sees no controls that write, and cannot write by a direct call ei
   await page.getByText('GREETING').waitFor()
   const writing = /add|import|edit|delete|save|regenerate|create|remove|show secrets/i
   for (const [section, known] of [
+    ['settings', 'Instances that always run'],
     ['settings/variables', 'GREETING'],
     ['settings/domains', 'Given by the service'],
     ['settings/webhooks', 'Quiet for'],
@@ -515,6 +539,7 @@ test('every page fits a phone and a wide window, and is accessible in the dark',
   for (const size of ['phone', 'wide'] as const) {
     const page = await opened('settings/variables', { size, scheme: 'dark' })
     for (const [section, known] of [
+      ['settings', 'Instances that always run'],
       ['settings/variables', 'GREETING'],
       ['settings/domains', 'Given by the service'],
       ['settings/webhooks', 'Quiet period'],

@@ -163,4 +163,21 @@ describe('a Next.js app whose content changes', { skip }, () => {
     }, 'the app sleeps')
     await site.allShow(POSTS, second)
   })
+
+  test('what one of three instances revalidates is fresh in all of them', async () => {
+    await site.operate(site.environment, { method: 'PATCH', body: { minInstances: 3, maxInstances: 3 } })
+    await until(async () => {
+      const { json } = await service.call(`/v1/${site.environment}`, { as })
+      const { json: live } = await service.call(`/v1/${json.deployment}`, { as })
+      return live.instance?.running === 3
+    }, 'three instances run')
+    // Each address is a page of its own to the edge, so that nine visits reach each instance three times.
+    const nineOf = (path: string) => Array.from({ length: 9 }, (_, visit) => `${path}?visit=${visit}`)
+    for (const path of [...nineOf('/posts/one'), ...nineOf('/live')]) await site.shown(path)
+    for (let round = 0; round < 3; round++) {
+      const number = cms.write()
+      await site.post('/api/revalidate?tag=posts&tag=live')
+      await site.allShow([...nineOf('/posts/one'), ...nineOf('/live')], number)
+    }
+  })
 })

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
+import { CHROMIUM } from '../support/chromium.ts'
 import { type Handle, TOKEN, takes } from '../support/edge/hook.ts'
 import { pluginIn } from '../support/service/plugin.ts'
 import { addAddress, startWordPress, type WordPress } from '../support/service/wordpress.ts'
@@ -166,7 +167,7 @@ describe('what the plugin shows of a build', { skip }, async () => {
    */
   async function openDashboard(scope: TestContext, shown: string): Promise<Page> {
     const browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
+      executablePath: CHROMIUM,
       args: ['--no-sandbox', '--disable-gpu'],
     })
     scope.after(() => browser.close())

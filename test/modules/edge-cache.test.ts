@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createLog, systemClock } from '../../src/base/index.ts'
 import type { Target } from '../../src/edge/routes.ts'
-import { startEdge } from '../../src/edge/watch.ts'
 import { ask, type EdgeResponse, HOST, serverTarget, startUpstream } from '../support/edge/edge.ts'
+import { startEdge } from '../support/edge/edge-process.ts'
+import { publish } from '../support/edge/publish.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/until.ts'
 
@@ -16,14 +16,7 @@ const OTHER = 'other.localhost'
 async function start(t: TestContext, diskBytes = 256 * MIB) {
   const folder = await temporaryFolder(t)
   const cache = { memoryBytes: 64 * MIB, folder: join(folder, 'cache'), diskBytes }
-  const parts = {
-    clock: systemClock,
-    log: createLog('silent'),
-    host: '127.0.0.1',
-    port: 0,
-    tableFile: join(folder, 'routes.json'),
-    cache,
-  }
+  const parts = { folder, cache }
   let count = 0
   const app = await startUpstream(t, ({ url = '' }, response) => {
     count++
@@ -31,19 +24,19 @@ async function start(t: TestContext, diskBytes = 256 * MIB) {
     response.writeHead(200, { 'cache-control': 's-maxage=3600', 'cache-tag': `all, ${url.split('/').at(-1)}` })
     response.end(size === undefined ? `${url} ${count}` : Buffer.alloc(Number(size), 'x'))
   })
-  let edge = await startEdge(parts)
-  t.after(() => edge.stop(0))
   const at = (target: Target = serverTarget(app.port)): Record<string, Target> => ({
     [HOST]: target,
     [OTHER]: { ...serverTarget(app.port, 'i9', 'd9'), environment: 'e9' },
   })
-  await edge.publish({ hosts: at() })
+  let edge = await startEdge(parts)
+  t.after(() => edge.stop(0))
+  await publish(edge, at())
   return {
     app,
     asked: () => count,
     get: (path: string, host = HOST): Promise<EdgeResponse> => ask(edge.address.port, { path, host }),
     edge: () => edge,
-    publish: (target?: Target) => edge.publish({ hosts: at(target) }),
+    publish: (target?: Target) => publish(edge, at(target)),
     /** Waits until stored objects are on the disk. */
     settle: (paths: string[]) =>
       until(() => {
@@ -55,6 +48,7 @@ async function start(t: TestContext, diskBytes = 256 * MIB) {
       const pid = edge.pid() ?? 0
       process.kill(pid, 'SIGKILL')
       await until(() => edge.isServing() && edge.pid() !== pid)
+      await edge.leased()
     },
     /** Another control process, over the same folder. */
     async restart(isGentle: boolean) {

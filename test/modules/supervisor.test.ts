@@ -123,7 +123,7 @@ function supervise(
   return {
     ...supervisor,
     clock,
-    /** Every reported state of the deployment. */
+    /** Every reported state of the deployment; undefined when it was retired, and again when its process is gone. */
     record({ deployment }: InstanceSpec) {
       const states: (resources.InstanceState | undefined)[] = []
       supervisor.onChange(() => states.push(supervisor.of(deployment)?.state))
@@ -309,12 +309,12 @@ test('five deaths in a row are a CRASH_LOOP, which is still tried and can end', 
   await supervisor.start(spec, never)
   await supervisor.die(spec)
   for (let deaths = 1; deaths <= 5; deaths++) {
-    await until(() => states.length === deaths + 1)
+    await until(() => states.length === deaths + 2)
     await supervisor.clock.advance(500 * 2 ** (deaths - 1))
   }
-  await until(() => states.length === 7)
+  await until(() => states.length === 8)
   const restarting: resources.InstanceState[] = ['RESTARTING', 'RESTARTING', 'RESTARTING', 'RESTARTING']
-  assert.deepEqual(states, ['RUNNING', ...restarting, 'CRASH_LOOP', 'RUNNING'])
+  assert.deepEqual(states, ['STARTING', 'RUNNING', ...restarting, 'CRASH_LOOP', 'RUNNING'])
   assert.equal(supervisor.of(spec.deployment)?.restarts, 5)
 })
 
@@ -331,16 +331,17 @@ test('an app that ran for more than a minute has the shortest pause again', asyn
   }
 })
 
-test('a deployment that is taken over comes up in the background, and is tried until it does', async (t) => {
+test('a deployment that is taken over sleeps until it is warmed up, and is then tried until it runs', async (t) => {
   const supervisor = supervise(t)
   const { spec } = await appOf(t, moody([0]), withState)
   const states = supervisor.record(spec)
   supervisor.adopt(spec)
-  assert.equal(supervisor.of(spec.deployment)?.state, 'STARTING')
-  await supervisor.untilState(spec, 'RESTARTING')
+  assert.equal(supervisor.of(spec.deployment)?.state, 'ASLEEP')
+  await supervisor.warmUp(spec.deployment)
+  assert.equal(supervisor.of(spec.deployment)?.state, 'RESTARTING')
   await supervisor.clock.advance(500)
   await supervisor.untilState(spec, 'RUNNING')
-  assert.deepEqual(states, ['RESTARTING', 'RUNNING'])
+  assert.deepEqual(states, ['ASLEEP', 'STARTING', 'RESTARTING', 'RUNNING'])
   assert.equal(await supervisor.ask(spec), 'up')
 })
 
@@ -457,7 +458,7 @@ test('retired while it waits to be restarted, an app is not started again', asyn
   await supervisor.die(spec)
   await supervisor.retire(spec.deployment)
   await supervisor.clock.advance(60_000)
-  assert.deepEqual(states, ['RUNNING', 'RESTARTING'])
+  assert.deepEqual(states, ['STARTING', 'RUNNING', 'RESTARTING', undefined, undefined])
   await leavesNothing()
 })
 
@@ -574,7 +575,7 @@ test('every change of state is reported', async (t) => {
   await supervisor.sleep(spec.deployment, async () => undefined)
   supervisor.wake(spec.deployment)
   await supervisor.untilState(spec, 'RUNNING')
-  assert.deepEqual(states, ['RUNNING', 'RESTARTING', 'RUNNING', 'ASLEEP', 'STARTING', 'RUNNING'])
+  assert.deepEqual(states, ['STARTING', 'RUNNING', 'RESTARTING', 'RUNNING', 'ASLEEP', 'STARTING', 'RUNNING'])
 })
 
 /** Tries to write to the requested path, and answers with the result. */
@@ -751,7 +752,10 @@ test('a new deployment of an app starts beside the old one, also where the accou
 test('of apps that are woken all at once no more run than the account may have, and each gets its turn', async (t) => {
   const supervisor = supervise(t, { awakeLimits: TWO })
   const apps = await Promise.all(Array.from({ length: 5 }, () => appOf(t, server())))
-  for (const { spec } of apps) supervisor.adopt(spec)
+  for (const { spec } of apps) {
+    supervisor.adopt(spec)
+    supervisor.warmUp(spec.deployment)
+  }
   const awake = () => apps.filter(({ spec }) => supervisor.of(spec.deployment)?.state === 'RUNNING').length
   await until(() => awake() === 2)
   await until(() =>

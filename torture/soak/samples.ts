@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestService } from '../../test/support/service/service.ts'
-import { edgeOf } from '../processes.ts'
+import { roleOf } from '../processes.ts'
 
 const MEBIBYTE = 1024 ** 2
 
@@ -27,9 +27,8 @@ export const MEASURES = {
 export type Measure = keyof typeof MEASURES
 
 export async function sample(service: TestService, heaps: string): Promise<Record<Measure, number>> {
-  const control = service.pid
-  const edge = edgeOf(control)
-  if (edge === undefined) throw new Error('the edge is not there')
+  const [control, edge] = [roleOf(service.pid, 'control'), roleOf(service.pid, 'edge')]
+  if (control === undefined || edge === undefined) throw new Error('a process of the service is not there')
   const thread = readdirSync(heaps).find(
     (name) => name.startsWith(`${control}-`) && name !== `${control}-0.json` && name.endsWith('.json'),
   )

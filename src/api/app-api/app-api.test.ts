@@ -30,7 +30,7 @@ async function start(t: Scope, rates: Rates = IN_APP_RATES) {
   const values = createKv({ ...modules, folderOf: modules.folders.values })
   const server = createInAppServer({ ...modules, tokens, purges, values, rates })
   t.after(() => server.close())
-  const { urls, port } = await server.listen('127.0.0.1')
+  const { urls, port } = await server.listen({ host: '127.0.0.1', port: 0 })
   const [ours, theirs] = [await modules.environment(), await modules.environment()]
 
   async function call(

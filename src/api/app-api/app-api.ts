@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net'
 import type { Environments, Tokens } from '../../apps/index.ts'
 import type { Clock, Log } from '../../base/index.ts'
 import { errorBody, LIMITS, PROBLEMS, Problem } from '../../contract/index.ts'
@@ -72,6 +72,7 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
       }
     },
   )
+  const others: NetServer[] = []
   server.keepAliveTimeout = TIMES_MS.keepAlive
   server.timeout = TIMES_MS.still
   server.maxConnections = MAX_CONNECTIONS.all
@@ -105,17 +106,28 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
   }
 
   return {
-    /** Resolves with the address for apps, without a slash at its end. */
-    async listen(host: string): Promise<{ port: number; urls: InAppUrls }> {
-      server.listen({ host, port: 0 })
+    /** On an address, or on a socket that another process has opened. Resolves with where apps reach it. */
+    async listen(on: { host: string; port: number } | { fd: number }): Promise<Listening & { urls: InAppUrls }> {
+      server.listen(on)
       await once(server, 'listening')
-      const { port } = server.address() as AddressInfo
-      const origin = `http://${host}:${port}`
-      return { port, urls: { appsApi: `${origin}${APPS_API}`, kvStore: `${origin}${KV_STORE}` } }
+      const { address, port } = server.address() as AddressInfo
+      const origin = `http://${address}:${port}`
+      return { host: address, port, urls: { appsApi: `${origin}${APPS_API}`, kvStore: `${origin}${KV_STORE}` } }
+    },
+
+    /** Also on another socket that another process has opened. */
+    async listenAlso({ fd }: { fd: number }): Promise<Listening> {
+      const other = createNetServer((socket) => server.emit('connection', socket))
+      others.push(other)
+      other.listen({ fd })
+      await once(other, 'listening')
+      const { address, port } = other.address() as AddressInfo
+      return { host: address, port }
     },
 
     /** To be called when no app runs any more. */
     async close() {
+      for (const other of others) other.close()
       if (!server.listening) return
       server.close()
       server.closeAllConnections()
@@ -123,6 +135,8 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
     },
   }
 }
+
+type Listening = { host: string; port: number }
 
 export type InAppUrls = { appsApi: string; kvStore: string }
 

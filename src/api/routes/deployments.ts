@@ -1,7 +1,7 @@
 import type { Environments } from '../../apps/index.ts'
 import { Problem, resources } from '../../contract/index.ts'
 import { type Deployments, type Requests, runtimeLogName } from '../../deployments/index.ts'
-import type { Supervisor } from '../../runtime/index.ts'
+import type { Instances } from '../../runtime/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
 import type { Auth } from '../auth.ts'
 import { environmentOf } from '../environment-of.ts'
@@ -17,7 +17,7 @@ const tag = 'Deployments'
 type Parts = {
   environments: Environments
   deployments: Deployments
-  supervisor: Supervisor
+  instances: Pick<Instances, 'of'>
   requests: Requests
   logs: LineLogs
   auth: Auth
@@ -29,7 +29,7 @@ type Parts = {
 export function deploymentRoutes({
   environments,
   deployments,
-  supervisor,
+  instances,
   requests,
   logs,
   auth,
@@ -53,7 +53,7 @@ export function deploymentRoutes({
         const origins = await deployments.origins(items.map(({ id }) => id))
         const shown = items.flatMap((one) => {
           const origin = origins.get(one.id)
-          return origin ? renderDeployment(at, one, origin, supervisor.of(one.id)) : []
+          return origin ? renderDeployment(at, one, origin, instances.of(one.id)) : []
         })
         return { deployments: shown, nextPageToken }
       },
@@ -71,7 +71,7 @@ export function deploymentRoutes({
         const deployment = await deployments.require(path, call.params.deployment)
         const origin = (await deployments.origins([deployment.id])).get(deployment.id)
         if (!origin) throw new Problem('DEPLOYMENT_NOT_FOUND')
-        return renderDeployment(at, deployment, origin, supervisor.of(deployment.id))
+        return renderDeployment(at, deployment, origin, instances.of(deployment.id))
       },
     }),
     route({

@@ -19,7 +19,7 @@ import type {
 import type { Operations } from '../../operations/index.ts'
 import type { DomainChecks } from '../../reach/index.ts'
 import type { Counts, DiskSpace, Usage } from '../../retention/index.ts'
-import type { Supervisor } from '../../runtime/index.ts'
+import type { Instances } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
 import type { Ledger } from '../../triggers/index.ts'
@@ -74,7 +74,7 @@ export type RouteParts = {
   pins: Pins
   deployments: Deployments
   retries: Retries
-  supervisor: Supervisor
+  instances: Pick<Instances, 'of'>
   logs: LineLogs
   ledger: Ledger
   webhookSets: WebhookSets

@@ -193,7 +193,7 @@ const HOSTILE: Record<string, [Whole[], RegExp]> = {
   'a path with an empty name': [[...place, file(`${OUTPUT}/files//x`)], /leads elsewhere/],
   'a name that no data folder has': [[file('headland.json')], /has no place in a data folder/],
   'a file beside the database': [[file('headland.db-wal')], /has no place in a data folder/],
-  'a route table': [[file('routes.json')], /has no place in a data folder/],
+  'a route table': [[file('routes.log')], /has no place in a data folder/],
   'a link in place of the blobs': [[link('symlink', 'environments', '/etc')], /has no place in a data folder/],
   'a link in place of files': [[folder(OUTPUT), link('symlink', `${OUTPUT}/files`, '/etc')], /has no place/],
   'a file through a link': [

@@ -25,7 +25,7 @@ export type RunParts = {
   packages: PackageStore
   deadlines: Deadlines
   limits: Limits
-  networks: Networks | undefined
+  networks: Pick<Networks, 'open'> | undefined
 }
 
 export type Run = {
@@ -111,7 +111,7 @@ export async function runPlan({ engine, packages, deadlines, limits, networks }:
 }
 
 /** A network of its own for a build that runs programs. It is closed with the build, which then knows its contacts. */
-async function openNetwork(networks: Networks | undefined, { plan, contacted, log }: Run) {
+async function openNetwork(networks: Pick<Networks, 'open'> | undefined, { plan, contacted, log }: Run) {
   const namespace = needsPrograms(plan) ? await networks?.open('build', { isRecorded: true }) : undefined
   return {
     namespace,

@@ -20,7 +20,7 @@ export async function listDeployments(call: ClientCall): Promise<undefined> {
   printList(call, items, {
     row: (one) => ({
       deployment: idFor(call.terminal, one.name),
-      state: one.instance ? `${one.state}, ${one.instance.state}` : one.state,
+      state: stateInWords(one),
       trigger: one.trigger ?? '',
       by: requesterInWords(one.requestedBy),
       live: when(call.terminal, one.liveTime),
@@ -71,3 +71,8 @@ async function previous(at: AtEnvironment): Promise<resources.Deployment> {
 
 const newest = ({ service, path }: AtEnvironment, limit: number) =>
   service.first<resources.Deployment>(api`${path}/deployments`, 'deployments', limit)
+
+function stateInWords({ state, instance }: resources.Deployment): string {
+  if (!instance) return state
+  return `${state}, ${instance.running > 1 ? `${instance.running} instances ` : ''}${instance.state}`
+}

@@ -60,6 +60,7 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
     cmsEnvironment: requiredOption(options, 'cms'),
     shellVariables: checkVariables(await readPairs(call, (options.variable ?? []) as string[])),
     ...(rootDirectory === undefined ? {} : { rootDirectory }),
+    ...instancesIn(call),
   }
   const at = await atApp(call)
   if (body.shellVariables.length > 0) await makeSureOfAccount(call, at)
@@ -87,16 +88,20 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
     rootDirectory: call.options.root as string | undefined,
   }
   const limits = limitsIn(call)
+  const instances = instancesIn(call)
   const texts = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  if (Object.keys({ ...texts, ...limits }).length === 0)
-    throw new UsageError('nothing to change: give --name, --cms, --root, --suspicious-output or a limit of lost pages')
+  if (Object.keys({ ...texts, ...limits, ...instances }).length === 0)
+    throw new UsageError(
+      'nothing to change: give --name, --cms, --root, --suspicious-output, a limit of lost pages or a number of instances',
+    )
   const { service, path, environment } = await atNamed(call)
   const suspiciousOutput = { ...environment.suspiciousOutput, ...limits }
   const body: Partial<resources.ChangedEnvironment> = {
     ...texts,
+    ...instances,
     ...(Object.keys(limits).length > 0 ? { suspiciousOutput } : {}),
   }
-  const fields = Object.keys(body) as (keyof typeof given | 'suspiciousOutput')[]
+  const fields = Object.keys(body) as (keyof typeof given | keyof resources.Scaling | 'suspiciousOutput')[]
   const asked = await changeWithEtag({
     first: environment,
     read: () => service.call<resources.Environment>(path),
@@ -120,6 +125,18 @@ function limitsIn({ options }: ClientCall): Partial<resources.SuspiciousOutput> 
     ...(action === undefined ? {} : { action: action.toUpperCase() as resources.SuspiciousOutput['action'] }),
     ...(percent === undefined ? {} : { maxLostPagesPercent: numberIn(percent, '--max-lost-pages', 0) }),
     ...(pages === undefined ? {} : { minLostPages: numberIn(pages, '--min-lost-pages', 1) }),
+  }
+}
+
+/** Those of the settings of instances that were given. */
+function instancesIn({ options }: ClientCall): Partial<resources.Scaling> {
+  const min = optionText(options, 'min-instances')
+  const max = optionText(options, 'max-instances')
+  const requests = optionText(options, 'requests-per-instance')
+  return {
+    ...(min === undefined ? {} : { minInstances: numberIn(min, '--min-instances', 0) }),
+    ...(max === undefined ? {} : { maxInstances: numberIn(max, '--max-instances', 1) }),
+    ...(requests === undefined ? {} : { requestsPerInstance: numberIn(requests, '--requests-per-instance', 1) }),
   }
 }
 
@@ -155,8 +172,9 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   domains: one.domains.join(', '),
   cms: one.cmsEnvironment,
   root: one.rootDirectory,
-  // A service of an earlier version has none.
+  // A service of an earlier version has none of the next two.
   'suspicious output': (one as Partial<resources.Environment>).suspiciousOutput && limitsInWords(one.suspiciousOutput),
+  instances: 'maxInstances' in one ? instancesInWords(one) : undefined,
   held: one.held && `${lastPart({ name: one.held.deployment })}, not live: ${oneLine(one.held.message)}`,
   retry: one.retry && retryInWords(one.retry),
   variables: one.shellVariables.map(({ key }) => key).join(', '),
@@ -169,6 +187,9 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
 
 const limitsInWords = ({ action, maxLostPagesPercent, minLostPages }: resources.SuspiciousOutput): string =>
   `${action.toLowerCase()}, above ${maxLostPagesPercent} % and ${minLostPages} lost pages`
+
+const instancesInWords = ({ minInstances: min, maxInstances: max, requestsPerInstance }: resources.Scaling): string =>
+  min === max ? `always ${max}` : `${min} to ${max}, another one above ${requestsPerInstance} requests in flight`
 
 const retryInWords = ({ hosts, givenUp, rebuilds }: resources.Retry): string => {
   if (givenUp) return `given up after ${rebuilds} rebuilds by the service`

@@ -7,6 +7,20 @@ const REGION_OPTION = {
   region: { type: 'string', oneOf: Object.keys(names.REGIONS), describe: 'Where its environments are hosted.' },
 } as const
 
+const INSTANCES_OPTIONS = {
+  'min-instances': {
+    type: 'string',
+    value: 'NUMBER',
+    describe: 'Instances of the app that always run; 0: it sleeps without visitors.',
+  },
+  'max-instances': { type: 'string', value: 'NUMBER', describe: 'Instances of the app that run at most.' },
+  'requests-per-instance': {
+    type: 'string',
+    value: 'NUMBER',
+    describe: 'Requests in flight at one instance above which another one is started.',
+  },
+} as const
+
 export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'apps',
@@ -61,6 +75,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
         value: 'KEY=VALUE',
         describe: 'A variable of the app; KEY alone reads the value from stdin. May be repeated.',
       },
+      ...INSTANCES_OPTIONS,
       ...APP_OPTIONS,
     },
     run: async (call) => (await import('./envs.ts')).createEnvironment(call),
@@ -75,7 +90,8 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'envs change',
     positionals: ['[ENV]'],
-    summary: 'Change what an environment is called, its install, its folder, or when its rebuilds are held',
+    summary:
+      'Change what an environment is called, its install, its folder, its instances, or when its rebuilds are held',
     options: {
       name: { type: 'string', describe: 'What it shall be called.' },
       cms: { type: 'string', value: 'INSTALL', describe: 'The content-management install that it connects to.' },
@@ -100,6 +116,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
         value: 'NUMBER',
         describe: 'A rebuild that lost fewer pages never looks wrong.',
       },
+      ...INSTANCES_OPTIONS,
       ...APP_OPTIONS,
     },
     run: async (call) => (await import('./envs.ts')).changeEnvironment(call),

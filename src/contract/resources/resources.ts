@@ -26,6 +26,7 @@ import { latestBuild, latestOperation } from './latest.ts'
 import { TRIGGERS } from './operation.ts'
 import { described, requestedBy } from './people.ts'
 import { pin } from './pin.ts'
+import { maxInstances, minInstances, requestsPerInstance } from './scaling.ts'
 import { invitation } from './users.ts'
 
 export * from '../roles.ts'
@@ -37,6 +38,7 @@ export * from './latest.ts'
 export * from './operation.ts'
 export * from './people.ts'
 export * from './pin.ts'
+export * from './scaling.ts'
 export * from './trace.ts'
 export * from './traffic.ts'
 export * from './usage.ts'
@@ -121,6 +123,9 @@ export const newEnvironment = object(
     shellVariables: optional(variableList(shellVariable)),
     rootDirectory: optional(names.rootDirectory),
     suspiciousOutput: optional(suspiciousOutput),
+    minInstances: optional(minInstances),
+    maxInstances: optional(maxInstances),
+    requestsPerInstance: optional(requestsPerInstance),
   },
   {
     title: 'NewEnvironment',
@@ -137,6 +142,9 @@ export const changedEnvironment = object(
     shellVariables: optional(variableList(changedVariable)),
     rootDirectory: optional(names.rootDirectory),
     suspiciousOutput: optional(suspiciousOutput),
+    minInstances: optional(minInstances),
+    maxInstances: optional(maxInstances),
+    requestsPerInstance: optional(requestsPerInstance),
     etag: expectedEtag,
   },
   { title: 'ChangedEnvironment' },
@@ -168,6 +176,9 @@ export const environment = object(
     shellVariables: array(shownVariable),
     rootDirectory: string(),
     suspiciousOutput,
+    minInstances,
+    maxInstances,
+    requestsPerInstance,
     url: string({ description: 'Where the site answers; empty until the environment is ready.' }),
     domains: array(string(), { description: 'Custom host names.' }),
     build: string({ description: 'The build that is live, or empty.' }),
@@ -276,8 +287,12 @@ export const deployment = object(
     }),
     instance: optional(
       object(
-        { state: oneOf(INSTANCE_STATES), restarts: integer({ description: 'How often it died by itself.' }) },
-        { title: 'Instance', description: 'Its process, while it is live and has one.' },
+        {
+          state: oneOf(INSTANCE_STATES, { description: 'RUNNING if one of its instances answers.' }),
+          running: integer({ description: 'How many of its instances answer.' }),
+          restarts: integer({ description: 'How often they died by themselves.' }),
+        },
+        { title: 'Instance', description: 'Its processes, while it is live and has one.' },
       ),
     ),
     createTime: time('When it was made.'),

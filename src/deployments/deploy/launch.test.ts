@@ -6,24 +6,32 @@ import type { Scope } from '../../../test/support/folder.ts'
 import { openModules } from '../../../test/support/modules/deployments.ts'
 import { appWith, planOf } from '../../../test/support/plan.ts'
 import type { Environment } from '../../apps/index.ts'
-import type { InstanceSpec, Supervisor } from '../../runtime/index.ts'
+import type { InstanceRequest, Instances } from '../../runtime/index.ts'
 import { statement } from '../../storage/index.ts'
 import { createRevalidations } from '../records/revalidations.ts'
+import { createWantedInstances } from '../records/wanted.ts'
 import { createLauncher } from './launch.ts'
 
 async function open(t: Scope) {
   const modules = await openModules(t)
   const revalidations = createRevalidations(modules)
-  const [carried, started, adopted] = [[] as string[], [] as InstanceSpec[], [] as InstanceSpec[]]
-  const supervisor = {
+  const [carried, started, adopted] = [[] as string[], [] as InstanceRequest[], [] as InstanceRequest[]]
+  const instances = {
     carry: async (from: { runFolder: string }) => carried.push(from.runFolder) > 0,
-    start: async (spec: InstanceSpec) => void started.push(spec),
-    adopt: (spec: InstanceSpec) => void adopted.push(spec),
+    start: async (spec: InstanceRequest) => void started.push(spec),
+    async adopt(requests: readonly InstanceRequest[]) {
+      adopted.push(...requests)
+      return requests.map(({ deployment }) => deployment)
+    },
+    setScaling: async () => undefined,
+    retire: async () => undefined,
+    of: () => undefined,
   }
   const launcher = createLauncher({
     ...modules,
     revalidations,
-    supervisor: supervisor as unknown as Supervisor,
+    wantedInstances: createWantedInstances(modules),
+    instances: instances satisfies Partial<Instances>,
     toolchains: {} as Parameters<typeof createLauncher>[0]['toolchains'],
     appVariables: async () => ({ own: {}, metadata: {}, secrets: [] }),
     appLimits: {} as Parameters<typeof createLauncher>[0]['appLimits'],
@@ -33,7 +41,6 @@ async function open(t: Scope) {
   const environment = await modules.environment()
   const path = { accountId: environment.accountId, environmentId: environment.id }
   const plan = await planOf(appWith(['next'], { build: 'next build' }))
-  t.after(() => Promise.all([...started, ...adopted].map(({ log }) => log.close())))
 
   async function deploy() {
     const made = await modules.deploy(environment)
@@ -54,7 +61,7 @@ async function open(t: Scope) {
   return {
     ...modules,
     launcher,
-    supervisor,
+    instances,
     environment,
     deploy,
     deployAgain,
@@ -75,13 +82,13 @@ test('a deployment of the same build begins with what the one that it replaces h
 })
 
 test('if that is not possible, all pages expire', async (t) => {
-  const { deploy, deployAgain, start, supervisor, everything, clock } = await open(t)
+  const { deploy, deployAgain, start, instances, everything, clock } = await open(t)
   const { id, deployment: live } = await deploy()
-  supervisor.carry = async () => false
+  instances.carry = async () => false
   await start(await deployAgain(id), live)
   assert.equal(await everything(), clock.now())
   await clock.advance(1000)
-  supervisor.carry = () => Promise.reject(new Error('the disk is full'))
+  instances.carry = () => Promise.reject(new Error('the disk is full'))
   await start(await deployAgain(id), live)
   assert.equal(await everything(), clock.now())
 })

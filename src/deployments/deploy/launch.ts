@@ -12,33 +12,35 @@ import {
   type Toolchains,
 } from '../../builds/index.ts'
 import type { Limits } from '../../engines/index.ts'
-import type { InstanceSpec, Supervisor } from '../../runtime/index.ts'
-import type { LineLog, LineLogs, Sql } from '../../storage/index.ts'
+import type { InstanceRequest, Instances } from '../../runtime/index.ts'
+import type { LineLog, Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Revalidations } from '../records/revalidations.ts'
 import type { Deployment } from '../records/rows.ts'
+import type { WantedInstances } from '../records/wanted.ts'
 import type { GetAppVariables } from './app-variables.ts'
 
 export const runtimeLogName = (environmentId: string): string => `runtime/${environmentId}`
 
 /** The log of an app: the older half is dropped when it is full. */
-export const RUNTIME_LOG = { whenFull: 'rotate', maxBytes: 8 * 1024 * 1024 } as const
+export const runtimeLogOf = (environmentId: string) =>
+  ({ name: runtimeLogName(environmentId), whenFull: 'rotate', maxBytes: 8 * 1024 * 1024 }) as const
 
 type Parts = {
   sql: Sql
   clock: Clock
   log: Log
   revalidations: Revalidations
+  wantedInstances: Pick<WantedInstances, 'set' | 'awake'>
   builds: Builds
   environments: Environments
   deployments: Deployments
   outputs: Outputs
   packages: PackageStore
-  supervisor: Supervisor
+  instances: Pick<Instances, 'start' | 'carry' | 'adopt' | 'setScaling' | 'retire' | 'of'>
   toolchains: Toolchains
   folders: Folders
-  logs: LineLogs
   appVariables: GetAppVariables
   appLimits: Limits
   changes: Pick<Changes, 'notify'>
@@ -46,14 +48,14 @@ type Parts = {
 }
 
 export function createLauncher(parts: Parts) {
-  const { sql, builds, environments, deployments, outputs, packages, supervisor, toolchains, folders, logs } = parts
+  const { sql, builds, environments, deployments, outputs, packages, instances, toolchains, folders } = parts
   const { revalidations } = parts
 
-  async function specOf(
+  async function requestFor(
     environment: Environment,
     deployment: Deployment,
     build: Build,
-  ): Promise<InstanceSpec | undefined> {
+  ): Promise<InstanceRequest | undefined> {
     const { plan } = build
     if (!build.output || plan?.output.kind !== 'server') return undefined
     checkPlan(plan)
@@ -79,14 +81,27 @@ export function createLauncher(parts: Parts) {
       hostHeader: `${environment.hostLabel}.${parts.domain}`,
       openToolchain: () => toolchains.open(build.tools ?? toolchains.own(), { mayStandIn: true }),
       limits: parts.appLimits,
-      onState: () => parts.changes.notify(environment.accountId, name),
+      scaling: environment.scaling,
+      onState() {
+        parts.changes.notify(environment.accountId, name)
+        recordWanted(deployment.id)
+      },
       expiries: async () => {
         const isReplaced = revalidations.isReplaced(environment.id)
         return JSON.stringify({ ...built, isReplaced, ...(await revalidations.read(environment.id)) })
       },
       onReset: () => sql.transaction((tx) => revalidations.noteEverything(tx, environment.id)),
-      log: await logs.create(runtimeLogName(environment.id), { secrets, ...RUNTIME_LOG }),
+      log: { ...runtimeLogOf(environment.id), secrets },
     }
+  }
+
+  /** Without the record, the app sleeps after the next start of the service until it has a visitor. */
+  function recordWanted(deployment: string) {
+    const running = instances.of(deployment)
+    if (!running) return
+    parts.wantedInstances
+      .set(deployment, running.state === 'ASLEEP' ? 0 : 1)
+      .catch((error) => parts.log.error({ err: error, deployment }, 'whether an app is awake could not be recorded'))
   }
 
   /**
@@ -95,15 +110,15 @@ export function createLauncher(parts: Parts) {
    */
   async function continueFrom(
     { id, environmentId }: Deployment,
-    spec: InstanceSpec,
+    request: InstanceRequest,
     { isSameBuild, signal }: { isSameBuild: boolean; signal: AbortSignal },
   ) {
     const from = { runFolder: folders.run(environmentId, id) }
     const isCarried =
       isSameBuild &&
-      (await supervisor.carry(from, spec, signal).catch((error) => {
+      (await instances.carry(from, request, signal).catch((error) => {
         signal.throwIfAborted()
-        parts.log.error({ err: error, deployment: spec.deployment }, "an app's own cache could not be carried over")
+        parts.log.error({ err: error, deployment: request.deployment }, "an app's own cache could not be carried over")
         return false
       }))
     if (!isCarried) await sql.transaction((tx) => revalidations.noteEverything(tx, environmentId))
@@ -120,36 +135,29 @@ export function createLauncher(parts: Parts) {
       build: Build,
       { signal, log, replaced }: { signal: AbortSignal; log?: LineLog; replaced?: Deployment },
     ) {
-      const spec = await specOf(environment, deployment, build)
-      if (!spec) return
-      if (replaced) await continueFrom(replaced, spec, { isSameBuild: replaced.buildId === build.id, signal })
-      let isStarting = true
-      const both: LineLog = {
-        ...spec.log,
-        write(stream, phase, chunk) {
-          const waits = [
-            spec.log.write(stream, phase, chunk),
-            isStarting ? log?.write(stream, 'STARTING', chunk) : undefined,
-          ].filter((wait) => wait !== undefined)
-          return waits.length > 0 ? Promise.all(waits).then(() => undefined) : undefined
-        },
-      }
-      try {
-        await supervisor.start({ ...spec, log: both }, signal)
-      } finally {
-        isStarting = false
-      }
+      const request = await requestFor(environment, deployment, build)
+      if (!request) return
+      if (replaced) await continueFrom(replaced, request, { isSameBuild: replaced.buildId === build.id, signal })
+      const onOutput = log && ((stream: 'stdout' | 'stderr', chunk: Buffer) => log.write(stream, 'STARTING', chunk))
+      await instances.start(request, { signal, ...(onOutput ? { onOutput } : {}) })
     },
+
+    /** Gives a deployment as many instances as its environment wants. */
+    scale: (deployment: string, { scaling }: Environment): Promise<void> => instances.setScaling(deployment, scaling),
 
     /** Ends the process that was started for an operation that failed, unless the deployment is live. */
     async giveUp(environmentId: string, operationId: string) {
       const made = await deployments.ofOperation(operationId)
       const environment = made && (await environments.byId(sql, environmentId))
-      if (made && environment?.liveDeployment !== made.id) await supervisor.retire(made.id)
+      if (made && environment?.liveDeployment !== made.id) await instances.retire(made.id)
     },
 
-    /** After a start of the service: starts every live server again. Files need no process. */
-    async restore() {
+    /**
+     * Tells the agent of every live server: after a start of this process, and after one of the agent. Those that run go on.
+     * Returns the others that were awake, the last visited first. Files need no process.
+     */
+    async restore(): Promise<string[]> {
+      const requests: InstanceRequest[] = []
       const live = await environments.routable()
       const outputs = await deployments.outputsOf(live.flatMap(({ liveDeployment }) => liveDeployment ?? []))
       for (const { id, liveDeployment } of live) {
@@ -162,9 +170,13 @@ export function createLauncher(parts: Parts) {
         if (!(await folders.hasRun(id, liveDeployment))) {
           await sql.transaction((tx) => revalidations.noteEverything(tx, id))
         }
-        const spec = await specOf(environment, deployment, build)
-        if (spec) supervisor.adopt(spec)
+        const request = await requestFor(environment, deployment, build)
+        if (request) requests.push(request)
       }
+      // Read first: the agent reports those that it did not know as asleep, and that is recorded.
+      const awake = await parts.wantedInstances.awake()
+      const added = new Set(await instances.adopt(requests))
+      return awake.filter((deployment) => added.has(deployment))
     },
   }
 }

@@ -55,10 +55,14 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
       }
     },
 
-    /** If the variables of the live deployment are not those of the environment any more, it is replaced by one with the new ones. */
+    /**
+     * The number of instances changes at once. If the variables of the live deployment are not those of the environment any more, it is
+     * replaced by one with the new ones.
+     */
     async update(operation, work) {
       const environment = await environments.byId(sql, operation.environmentId)
       const live = environment?.liveDeployment ? await deployments.find(sql, environment.liveDeployment) : undefined
+      if (environment && live) await launcher.scale(live.id, environment)
       if (!environment || !live || JSON.stringify(live.variables) === JSON.stringify(environment.variables)) {
         return finishWithEnvironment(operation)
       }

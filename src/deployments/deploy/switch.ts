@@ -6,30 +6,25 @@ import type { Environment, Environments } from '../../apps/index.ts'
 import type { Log } from '../../base/index.ts'
 import type { Build, Builds } from '../../builds/index.ts'
 import { liveText } from '../../contract/index.ts'
-import type { Edge } from '../../edge/index.ts'
 import type { Operations } from '../../operations/index.ts'
-import type { Supervisor } from '../../runtime/index.ts'
-import type { LineLogs, Sql } from '../../storage/index.ts'
+import type { Instances } from '../../runtime/index.ts'
+import type { Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Pins } from '../records/pins.ts'
 import type { Deployment } from '../records/rows.ts'
 import type { Routing } from '../routing.ts'
-import { RUNTIME_LOG, runtimeLogName } from './launch.ts'
+import { runtimeLogOf } from './launch.ts'
 import { isUnchanged } from './unchanged.ts'
-
-export const DRAIN_MS = 30_000
 
 type Parts = {
   sql: Sql
   log: Log
-  logs: Pick<LineLogs, 'create'>
   environments: Environments
   builds: Pick<Builds, 'require'>
   deployments: Deployments
   operations: Operations
-  supervisor: Supervisor
-  edge: Edge
+  instances: Pick<Instances, 'retire' | 'of' | 'say'>
   folders: Folders
   routing: Routing
   pins: Pick<Pins, 'follow'>
@@ -38,22 +33,19 @@ type Parts = {
 }
 
 export function createSwitch(parts: Parts) {
-  const { sql, log, logs, environments, builds, deployments, operations, supervisor, edge, folders, routing, pins } =
-    parts
+  const { sql, log, environments, builds, deployments, operations, instances, folders, routing, pins } = parts
   const retiring = new Set<Promise<void>>()
 
   async function retire(environmentId: string, deployment: string) {
-    await supervisor.retire(deployment, { drain: (instance) => edge.drain(instance, DRAIN_MS) })
+    await instances.retire(deployment, { isDrained: true })
     // Removes what it wrote while it ran: made live again, it starts from its build. Skipped if it is live again already.
-    if (!supervisor.of(deployment)) await folders.removeRun(environmentId, deployment)
+    if (!instances.of(deployment)) await folders.removeRun(environmentId, deployment)
   }
 
   /** Writes into the log of the app that the deployment is live. A failure to write does not undo the switch. */
   async function markLive(environmentId: string, { id, buildId }: Deployment) {
     try {
-      const lines = await logs.create(runtimeLogName(environmentId), { secrets: [], ...RUNTIME_LOG })
-      lines.say('LIVE', liveText(id, buildId))
-      await lines.close()
+      await instances.say({ ...runtimeLogOf(environmentId), secrets: [] }, 'LIVE', liveText(id, buildId))
     } catch (error) {
       log.warn({ err: error, deployment: id }, 'the log of an app could not record that a deployment is live')
     }
@@ -70,7 +62,7 @@ export function createSwitch(parts: Parts) {
         await deployments.setLive(tx, deployment.id)
         const operation = await operations.setDeployment(tx, operationId, deployment.id)
         if (operation) await pins.follow(tx, operation, deployment)
-        await routing.touch(tx)
+        await routing.touch(tx, environment.id)
         return before
       })
       await routing.publish()

@@ -54,7 +54,7 @@ export function createProvision(parts: Parts) {
       if (!environment || environment.state === 'DELETING') return
       await environments.assignHostLabel(tx, environment)
       await environments.assignUid(tx, environment)
-      await routing.touch(tx)
+      await routing.touch(tx, operation.environmentId)
     })
     await routing.publish()
     return isCancelled(work) ? undo(operation) : finishWithEnvironment(operation)
@@ -74,7 +74,7 @@ export function createProvision(parts: Parts) {
   async function undo(operation: OperationRecord): Promise<Finish> {
     await sql.transaction(async (tx) => {
       await environments.markDeleting(tx, operation.environmentId)
-      await routing.touch(tx)
+      await routing.touch(tx, operation.environmentId)
     })
     await routing.publish()
     return async (tx) => {

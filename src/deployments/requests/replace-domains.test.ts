@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRoutedModules } from '../../../test/support/modules/routing.ts'
+import type { EnvironmentRoutes, RouteTarget } from '../../edge/index.ts'
 import { statement } from '../../storage/index.ts'
 import { createReplaceDomains } from './replace-domains.ts'
 
@@ -28,23 +29,27 @@ async function furnished(t: Parameters<typeof openRoutedModules>[0]) {
   }
 }
 
-test('the edge is given a table with the names, which other processes follow by the revision', async (t) => {
-  const { tables, id, replace, revision } = await furnished(t)
+/** The hosts that the edge was given last, of all environments that it was given. */
+const hostsIn = (published: { routes: EnvironmentRoutes[] }[]): Record<string, RouteTarget> =>
+  Object.assign({}, ...(published.at(-1)?.routes ?? []).map(({ hosts }) => hosts))
+
+test('the edge is given the names, which other processes follow by the revision', async (t) => {
+  const { published, id, replace, revision } = await furnished(t)
   assert.deepEqual(await replace('WWW.example.com', 'example.com'), ['example.com', 'www.example.com'])
   assert.equal(await revision(), 1)
-  const { 'www.example.com': custom, 'example.com': another, ...own } = tables.at(-1)?.hosts ?? {}
+  const { 'www.example.com': custom, 'example.com': another, ...own } = hostsIn(published)
   assert.deepEqual(custom, { kind: 'empty', environment: id })
   assert.deepEqual([custom, another], [another, ...Object.values(own)])
 })
 
 test('a name that redirects is given to the edge as such, and stays so until the list says otherwise', async (t) => {
-  const { tables, id, replaceAll, replace, domains } = await furnished(t)
+  const { published, id, replaceAll, replace, domains } = await furnished(t)
   const [apex, www] = ['example.com', 'www.example.com']
   const both = { domains: [apex, www], redirects: [{ domain: apex, to: 'WWW.example.com.' }] }
   const list = { names: [apex, www], redirects: [{ domain: apex, to: www }] }
   assert.deepEqual(await replaceAll(both), list)
-  assert.deepEqual(tables.at(-1)?.hosts[apex], { kind: 'redirect', environment: id, to: www })
-  assert.deepEqual(tables.at(-1)?.hosts[www], { kind: 'empty', environment: id })
+  assert.deepEqual(hostsIn(published)[apex], { kind: 'redirect', environment: id, to: www })
+  assert.deepEqual(hostsIn(published)[www], { kind: 'empty', environment: id })
 
   // A caller that knows nothing of redirects adds a name.
   await replace(apex, www, 'shop.example.com')
@@ -53,25 +58,25 @@ test('a name that redirects is given to the edge as such, and stays so until the
   await replaceAll(both)
   // When its target is removed, the name answers by itself.
   assert.deepEqual(await replaceAll({ domains: [apex] }), { names: [apex], redirects: [] })
-  assert.deepEqual(tables.at(-1)?.hosts[apex], { kind: 'empty', environment: id })
+  assert.deepEqual(hostsIn(published)[apex], { kind: 'empty', environment: id })
 })
 
 test('names that are refused leave everything as it is', async (t) => {
-  const { sql, environments, domains, tables, id, other, replace, revision } = await furnished(t)
+  const { sql, environments, domains, published, id, other, replace, revision } = await furnished(t)
   await sql.transaction((tx) => domains.replace(tx, other.id, ['taken.example.com']))
   await assert.rejects(replace('localhost'), { reason: 'FIELD_INVALID' })
   await assert.rejects(replace('www.example.com', 'taken.example.com'), { reason: 'DOMAIN_TAKEN' })
   await sql.transaction((tx) => environments.markDeleting(tx, id))
   await assert.rejects(replace('www.example.com'), { reason: 'ENVIRONMENT_DELETING' })
-  assert.deepEqual(await domains.all(), new Map([[other.id, [{ name: 'taken.example.com', redirectTo: null }]]]))
-  assert.deepEqual([await revision(), tables], [0, []])
+  assert.deepEqual(await domains.routed(), new Map([[other.id, [{ name: 'taken.example.com', redirectTo: null }]]]))
+  assert.deepEqual([await revision(), published], [0, []])
 })
 
 test('the wait for an edge that does not come back ends, and the names are kept', async (t) => {
-  const { clock, domains, edge, id, replace } = await furnished(t)
+  const { clock, domains, edges, id, replace } = await furnished(t)
   const asked = Promise.withResolvers<void>()
   const back = Promise.withResolvers<void>()
-  edge.publish = () => {
+  edges.setRoutes = () => {
     asked.resolve()
     return back.promise
   }
@@ -85,7 +90,7 @@ test('the wait for an edge that does not come back ends, and the names are kept'
 })
 
 test("an environment's own host is never overridden, also when the service's domain has changed", async (t) => {
-  const { sql, environments, domains, tables, withDomain, id, other } = await furnished(t)
+  const { sql, environments, domains, published, withDomain, id, other } = await furnished(t)
   const label = (await environments.byId(sql, id))?.hostLabel
   // Asked for while the service was at sites.example.com; now it is at example.net.
   await sql.transaction(async (tx) => {
@@ -95,7 +100,7 @@ test("an environment's own host is never overridden, also when the service's dom
     await domains.replace(tx, other.id, [`${label}.example.net`, 'www.example.net'])
   })
   await withDomain('example.net').publish()
-  const hosts = tables.at(-1)?.hosts ?? {}
+  const hosts = hostsIn(published)
   assert.equal(hosts[`${label}.example.net`]?.environment, id)
   assert.equal(hosts['www.example.net']?.environment, other.id)
 })
@@ -124,18 +129,23 @@ test('the domains of an account are limited over all its environments; an accoun
   assert.equal(await domains.count(account.id), 4)
 })
 
-test('a client that causes route tables in a loop leaves half the time to others', async (t) => {
-  const { routing, edge } = await furnished(t)
+test('a client that causes changes of routes in a loop leaves half the time to others', async (t) => {
+  const { routing, edges, sql, id } = await furnished(t)
+  const publish = async () => {
+    await sql.transaction((tx) => routing.touch(tx, id))
+    await routing.publish()
+  }
   let [tables, workingMs] = [0, 0]
-  edge.publish = async () => {
+  edges.setRoutes = async () => {
     tables += 1
     const began = performance.now()
     await new Promise((resolve) => setTimeout(resolve, 20))
     workingMs += performance.now() - began
   }
   const began = performance.now()
-  for (let times = 0; times < 10; times++) await routing.publish()
-  // Calls that come together share one table.
+  for (let times = 0; times < 10; times++) await publish()
+  await sql.transaction((tx) => routing.touch(tx, id))
+  // Calls that come together share one publication.
   await Promise.all(Array.from({ length: 50 }, () => routing.publish()))
   assert.ok(tables <= 12, `${tables} tables`)
   assert.ok(workingMs < 0.7 * (performance.now() - began))

@@ -60,7 +60,7 @@ export function createReplaceDomains({
       const after = await domains.count(accountId, tx)
       // After the limit was lowered there may be too many; then a change that does not add any is still allowed.
       if (after > before && isAbove(after, maxDomains)) throw aboveCeiling('DOMAINS', maxDomains)
-      await routing.touch(tx)
+      await routing.touch(tx, id)
       return { names, redirects }
     })
     await publish()

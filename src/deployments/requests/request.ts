@@ -24,6 +24,7 @@ import type { Routing } from '../routing.ts'
 import type { Rebuild } from './build-queue.ts'
 import type { BuildRequests } from './request-build.ts'
 import { type EnvironmentRef, requireOpen } from './require-open.ts'
+import { changedScaling, newScaling } from './scaling.ts'
 
 type Parts = {
   sql: Sql
@@ -46,6 +47,7 @@ export const CHANGEABLE = [
   'shellVariables',
   'rootDirectory',
   'suspiciousOutput',
+  ...resources.SCALING_FIELDS,
 ] as const
 export type Changeable = (typeof CHANGEABLE)[number]
 
@@ -77,7 +79,7 @@ export function createRequests(parts: Parts) {
     if (waiting) await buildRequests.withdraw(tx, waiting)
     await operations.cancelAll(tx, path)
     await environments.markDeleting(tx, environmentId)
-    await routing.touch(tx)
+    await routing.touch(tx, environmentId)
     return operations.request(tx, path, 'DELETE', { requestedBy })
   }
 
@@ -96,6 +98,8 @@ export function createRequests(parts: Parts) {
     if (mask.includes('suspiciousOutput')) {
       change.suspiciousOutput = given.suspiciousOutput ?? resources.DEFAULT_SUSPICIOUS_OUTPUT
     }
+    const scaling = changedScaling(before.scaling, given, mask)
+    if (scaling) change.scaling = scaling
     if (mask.includes('shellVariables')) {
       change.variables = variables.seal(before.id, given.shellVariables ?? [], before.variables)
     }
@@ -141,6 +145,7 @@ export function createRequests(parts: Parts) {
       requestedBy: By = null,
     ): Promise<Operation> {
       const id = environments.newId()
+      const scaling = newScaling(given)
       const draft = {
         displayName: given.displayName,
         branch: given.branch,
@@ -148,6 +153,7 @@ export function createRequests(parts: Parts) {
         rootDirectory: given.rootDirectory ?? '',
         variables: variables.seal(id, given.shellVariables ?? []),
         ...(given.suspiciousOutput ? { suspiciousOutput: given.suspiciousOutput } : {}),
+        ...(scaling ? { scaling } : {}),
       }
       return inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)

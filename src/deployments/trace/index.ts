@@ -6,9 +6,9 @@ import type { Domains, EnvironmentHead } from '../../apps/index.ts'
 import type { Clock } from '../../base/index.ts'
 import type { Builds, Outputs } from '../../builds/index.ts'
 import { fieldInvalid, Problem, type resources } from '../../contract/index.ts'
-import type { Edge } from '../../edge/index.ts'
+import type { Edges } from '../../edge/index.ts'
 import type { Operation, Operations } from '../../operations/index.ts'
-import type { Supervisor } from '../../runtime/index.ts'
+import type { Instances } from '../../runtime/index.ts'
 import { type Sql, toPage } from '../../storage/index.ts'
 import type { SiteUrl } from '../describe.ts'
 import type { Purges } from '../purges.ts'
@@ -32,8 +32,8 @@ type Parts = {
   deployments: Deployments
   operations: Operations
   outputs: Outputs
-  supervisor: Supervisor
-  edge: Pick<Edge, 'inspect'>
+  instances: Instances
+  edges: Pick<Edges, 'inspect'>
   purges: Pick<Purges, 'last'>
   siteUrl: SiteUrl
 }
@@ -51,7 +51,7 @@ export type Traced = {
 export type Trace = (environment: EnvironmentHead, given: string, signal: AbortSignal) => Promise<Traced>
 
 export function createTrace(parts: Parts): Trace {
-  const { sql, clock, domains, builds, deployments, operations, edge, purges, siteUrl } = parts
+  const { sql, clock, domains, builds, deployments, operations, edges, purges, siteUrl } = parts
   const askOrigin = createAskOrigin(parts)
 
   async function liveOf(environment: EnvironmentHead, recent: readonly Operation[]): Promise<Live | undefined> {
@@ -70,7 +70,7 @@ export function createTrace(parts: Parts): Trace {
   /** Undefined if the edge does not answer: the other facts are still useful. */
   async function inspect(environmentId: string, url: URL, signal: AbortSignal): Promise<Facts['inspection']> {
     const late = AbortSignal.timeout(EDGE_TIMEOUT_MS)
-    return edge.inspect(environmentId, url.href, AbortSignal.any([signal, late])).catch((error) => {
+    return edges.inspect(environmentId, url.href, AbortSignal.any([signal, late])).catch((error) => {
       if (late.aborted && !signal.aborted) return undefined
       throw error
     })

@@ -29,7 +29,10 @@ async function app(t: TestContext, listener: RequestListener, state: resources.I
   })
   const { port } = listening.address() as AddressInfo
   const instance = { id: 'i', host: '127.0.0.1', port } as Running['instance']
-  const ask = createAskOrigin({ outputs: noOutputs, supervisor: { of: () => ({ state, restarts: 0, instance }) } })
+  const ask = createAskOrigin({
+    outputs: noOutputs,
+    instances: { of: () => ({ state, restarts: 0, running: 1, instance }) },
+  })
   return (address = '/', signal = NEVER) => ask('d', server, new URL(address, 'https://shop.example'), signal)
 }
 
@@ -103,7 +106,7 @@ test('files are looked up as the edge looks them up', async (t) => {
   await mkdir(edge)
   for (const name of ['index.html', 'about/index.html', '404.html']) await writeFile(join(files, name), name)
   await writeManifest(edge, await createManifest(files, edge, { singlePage: false }))
-  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, supervisor: { of: () => undefined } })
+  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, instances: { of: () => undefined } })
   const made = build('build 1', { plan: planOf('static'), output: `sha256:${'a'.repeat(64)}` })
   const look = (path: string) => ask('d', made, new URL(path, 'https://shop.example'), NEVER)
   assert.deepEqual(await look('/?x'), {
@@ -123,7 +126,7 @@ test('the list of a site with very many files is not read for one address', asyn
   const edge = await temporaryFolder(t)
   const files = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`/${n}.html`, { size: n, digest: 'x' }]))
   await writeManifest(edge, { files, singlePage: false, notFound: null, basePath: '' })
-  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, supervisor: { of: () => undefined } })
+  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, instances: { of: () => undefined } })
   const made = build('build 1', { plan: planOf('static'), output: `sha256:${'a'.repeat(64)}` })
   const bytesRead = async () => Number(/^rchar: (\d+)$/m.exec(await readFile('/proc/self/io', 'utf8'))?.[1])
   const before = await bytesRead()

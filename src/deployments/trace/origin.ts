@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Build, Outputs } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import { lookUpOnce, MANIFEST_NAME } from '../../edge/index.ts'
-import type { Supervisor } from '../../runtime/index.ts'
+import type { Instances } from '../../runtime/index.ts'
 import type { AppResponse, Origin } from './facts.ts'
 
 const TIMEOUT_MS = 5000
@@ -16,9 +16,9 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024
 /** The longest header value that is shown. */
 const MAX_HEADER_LENGTH = 500
 
-type Parts = { outputs: Pick<Outputs, 'edgeFolderOf'>; supervisor: Pick<Supervisor, 'of'> }
+type Parts = { outputs: Pick<Outputs, 'edgeFolderOf'>; instances: Pick<Instances, 'of'> }
 
-export function createAskOrigin({ outputs, supervisor }: Parts) {
+export function createAskOrigin({ outputs, instances }: Parts) {
   async function lookInto({ output, plan }: Build, url: URL): Promise<Origin> {
     if (!output || plan?.output.kind !== 'static') return { kind: 'NOTHING' }
     const found = await lookUpOnce(join(outputs.edgeFolderOf(output), MANIFEST_NAME), url.pathname)
@@ -38,7 +38,7 @@ export function createAskOrigin({ outputs, supervisor }: Parts) {
 
   return async function askOrigin(deployment: string, build: Build, url: URL, signal: AbortSignal): Promise<Origin> {
     if (build.plan?.output.kind !== 'server') return lookInto(build, url)
-    const running = supervisor.of(deployment)
+    const running = instances.of(deployment)
     if (running?.state !== 'RUNNING' || !running.instance)
       return { kind: 'SILENT', why: WHY[running?.state ?? 'ASLEEP'] }
     const over = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])

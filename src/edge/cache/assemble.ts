@@ -4,7 +4,8 @@ import type { Forwarded } from '../http/forwarded.ts'
 import type { Visit } from '../http/visit.ts'
 import type { Limits } from '../limits.ts'
 import type { Instances } from '../proxy/upstream/instances.ts'
-import type { Routed, Routes } from '../routes.ts'
+import type { Routed } from '../routes.ts'
+import { createAppliedPurges } from './applied-purges.ts'
 import { createCache } from './cache.ts'
 import type { Disk } from './disk/index.ts'
 import { fieldOf, type HeaderList } from './fields/header-list.ts'
@@ -27,6 +28,8 @@ type Parts = {
   forwarded: Forwarded
   report(error: unknown): void
   now?(): number
+  /** Where it returns false, the app is asked before each use of a stored response. */
+  mayUseStored?(): boolean
 }
 
 /** A purge as it is written to the disk; `n` is its number. */
@@ -35,8 +38,10 @@ type Note = Purge & { n: number; by: 'all' | 'switch' }
 /** Until `open` sets the configured size. */
 const MEMORY_BYTES = 256 * 1024 * 1024
 
-export function assembleCache({ limits, instances, forwarded, report, now = Date.now }: Parts) {
+export function assembleCache(parts: Parts) {
+  const { limits, instances, forwarded, report, now = Date.now, mayUseStored = () => true } = parts
   let disk: Disk | undefined
+  const applied = createAppliedPurges(report)
   const store = createStore({
     maxBytes: MEMORY_BYTES,
     now,
@@ -44,7 +49,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
   })
   const bodies = createBodies({ store, disk: () => disk, report })
   const judge = createJudge({ now, store, bodies })
-  const cache = createCache({ limits, now, store, bodies, judge, instances, forwarded })
+  const cache = createCache({ limits, now, mayUseStored, store, bodies, judge, instances, forwarded })
 
   /**
    * False: after a restart the purged objects could come back, because the disk could neither record the purge nor be
@@ -54,6 +59,9 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     const n = store.purge(what, { by })
     return notesOf({ ...what, n, by }).every((note) => disk?.note(JSON.stringify(note)) ?? true)
   }
+
+  /** What answers for each environment. */
+  const current = new Map<string, { deployment: string | undefined; isStatic: boolean }>()
 
   /** The deployment of the objects that were recovered after a restart: which one was live meanwhile is not known. */
   function ofBefore(environment: string) {
@@ -83,30 +91,59 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
           store.purge(what, { by, number: n })
         },
       })
-      if (diskBytes > 0) disk = opened
-      else await opened.close()
+      if (diskBytes === 0) return opened.close()
+      disk = opened
+      applied.open(folder)
     },
 
     close: async () => disk?.close(),
 
-    purge: (what: Purge) => purge(what),
+    /** `number` is that of the control process. */
+    purge(what: Purge, number?: number): boolean {
+      const isDone = purge(what)
+      if (isDone && number !== undefined) applied.add(number)
+      return isDone
+    },
+
+    /** The purges up to this number are not known. */
+    purgeEverything(number: number): boolean {
+      const isDone = store.environments().every((environment) => purge({ environment }))
+      if (isDone) applied.set(number)
+      return isDone
+    },
+
+    appliedPurge: applied.last,
 
     /**
      * Another deployment answers for an environment: the responses of the one before it are purged, now that it gets no
      * more requests. Static files need no purge, because they are found by the new deployment's own manifest.
      */
-    useRoutes(before: Routes, after: Routes) {
-      const deployments = deploymentsOf(before)
-      const environments = new Set<string>()
-      for (const { environment } of after.values()) environments.add(environment)
-      for (const [environment, target] of deploymentsOf(after)) {
-        const old = deployments.get(environment) ?? ofBefore(environment)
-        if (old && old.deployment !== target.deployment && !(old.isStatic && target.isStatic))
+    useTargets(targets: readonly Routed[]) {
+      for (const target of targets) {
+        // It is the same deployment as before the restart: `ofBefore` finds it by its objects.
+        if (target.kind === 'awaited' || target.kind === 'redirect') continue
+        const { environment } = target
+        const old = current.get(environment) ?? ofBefore(environment)
+        const next = {
+          deployment: target.kind === 'empty' ? undefined : target.deployment,
+          isStatic: target.kind === 'static',
+        }
+        current.set(environment, next)
+        if (old && old.deployment !== next.deployment && !(old.isStatic && next.isStatic))
           purge({ environment }, 'switch')
       }
-      for (const environment of deployments.keys()) if (!environments.has(environment)) purge({ environment })
-      store.keepOnly(environments)
     },
+
+    /** The edge does not answer for these environments any more. */
+    forget(environments: readonly string[]) {
+      for (const environment of environments) {
+        if (current.delete(environment)) purge({ environment })
+        store.forget(environment)
+      }
+    },
+
+    /** Forgets all other environments, also those that were recovered from the disk. */
+    keepOnly: store.keepOnly,
 
     /** An unsafe request has succeeded: RFC 9111, section 4.4. */
     invalidate({ authority, path, request }: Visit, { environment }: Routed, status: number, headers: HeaderList) {
@@ -123,7 +160,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     },
 
     /** For the fast path. */
-    peek: createPeek({ now, store, forwarded }),
+    peek: createPeek({ now, mayUseStored, store, forwarded }),
     inspect: createInspect({ now, store, bodies }),
   }
 }
@@ -161,17 +198,6 @@ function inParts(names: readonly string[]): string[][] {
 }
 
 const NO_HEADERS: IncomingMessage['headers'] = {}
-
-function deploymentsOf(routes: Routes): Map<string, { deployment: string | undefined; isStatic: boolean }> {
-  const found = new Map<string, { deployment: string | undefined; isStatic: boolean }>()
-  for (const target of routes.values()) {
-    // It is the same deployment as before the restart: `ofBefore` finds it by its objects.
-    if (target.kind === 'awaited' || target.kind === 'redirect') continue
-    const deployment = target.kind === 'empty' ? undefined : target.deployment
-    found.set(target.environment, { deployment, isStatic: target.kind === 'static' })
-  }
-  return found
-}
 
 /**
  * Other URLs that the response names as changed, of the same origin only: an app must not invalidate those of another.

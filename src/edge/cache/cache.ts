@@ -13,6 +13,7 @@ import type { ServerTarget } from '../routes.ts'
 import type { FetchOutcome, Reader } from './fetch.ts'
 import { type Cause, createFetches, type Question, sharedName } from './fetches.ts'
 import { forwardStatus, hitStatus, NOT_STORED_STATUS } from './fields/cache-status.ts'
+import type { RequestHeaders } from './fields/header-list.ts'
 import type { Judge } from './policy/judge.ts'
 import { keyOf } from './policy/key.ts'
 import { isPreview } from './policy/preview.ts'
@@ -26,6 +27,7 @@ import type { Store } from './store/store.ts'
 type Parts = {
   limits: Limits
   now(): number
+  mayUseStored(): boolean
   store: Store
   bodies: Bodies
   judge: Judge
@@ -33,13 +35,22 @@ type Parts = {
   forwarded: Forwarded
 }
 
-export function createCache({ limits, now, store, bodies, judge, instances, forwarded }: Parts) {
+export function createCache(parts: Parts) {
+  const { limits, now, mayUseStored, store, bodies, judge, instances, forwarded } = parts
   const fetches = createFetches({ limits, now, store, judge, instances, forwarded })
   const refreshes = createQuota({
     max: limits.refreshes,
     maxPerOwner: limits.refreshesPerEnvironment,
     reserved: limits.refreshesReserved,
   })
+
+  /** A response that may have been purged in the meantime is used only after the app was asked, and never in place of an error. */
+  function useOf({ lifetime, bornMs }: StoredResponse, headers: RequestHeaders): Use {
+    const use = decideUse(lifetime, headers, now(), bornMs)
+    if (mayUseStored()) return use
+    const { ageSeconds, ttlSeconds } = use
+    return { kind: 'validate', why: 'cut-off', mayServeOnError: false, mayServeOnFault: false, ageSeconds, ttlSeconds }
+  }
 
   /** For GET and HEAD. */
   function answer(visit: Visit, target: ServerTarget) {
@@ -56,7 +67,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
       return fetch(question, { why: found.kind })
     }
     const { stored } = found
-    const use = decideUse(stored.lifetime, headers, now(), stored.bornMs)
+    const use = useOf(stored, headers)
     const { ageSeconds, ttlSeconds } = use
     switch (use.kind) {
       case 'stale-while-revalidate':
@@ -84,12 +95,12 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   }
 
   /**
-   * Whether a stored response could answer the request. A sleeping app is not woken while its response is fresh; for an
-   * app that is down, a stale response is sent as well, unless that is forbidden.
+   * Whether a stored response could answer the request. A sleeping app is not woken while its response is fresh, and one
+   * that was not reported yet is not waited for; for an app that is down, a stale response is sent as well, unless that is forbidden.
    */
   function answerStored(
     visit: Visit,
-    { kind, environment, deployment }: { kind: 'asleep' | 'down'; environment: string; deployment: string },
+    { kind, environment, deployment }: { kind: 'asleep' | 'awaited' | 'down'; environment: string; deployment: string },
   ): boolean {
     const { request, response } = visit
     if (whyBypassed(visit) !== undefined) return false
@@ -97,8 +108,8 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const found = store.find(partition, keyFor(visit), request.headers, deployment)
     if (found.kind !== 'found' || !found.stored.body) return false
     const { stored } = found
-    const use = decideUse(stored.lifetime, request.headers, now(), stored.bornMs)
-    if (use.kind !== 'fresh' && (kind === 'asleep' || !mayReplaceError(use))) return false
+    const use = useOf(stored, request.headers)
+    if (use.kind !== 'fresh' && (kind !== 'down' || !mayReplaceError(use))) return false
     const detail = use.kind === 'fresh' ? undefined : 'stale-if-error'
     const remark = { ageSeconds: use.ageSeconds, cacheStatus: hitStatus(use.ttlSeconds, detail) }
     visit.isHit = true
@@ -132,6 +143,8 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   function fetch(question: Question, cause: Cause) {
     const shared = sharedName(question)
     if (fetches.isHitForPass(question.target.environment, shared) && !cause.stale) return passThrough(question, cause)
+    // Another request's fetch may have begun before a purge of which this edge does not know.
+    if (!mayUseStored()) return fetchAlone(question, cause)
     // A response to `no-store` is for this client only: other requests would wait for it in vain.
     if (readRequestDirectives(question.visit.request.headers).noStore) return fetchAlone(question, cause)
     const reader = readerFor(question, cause)

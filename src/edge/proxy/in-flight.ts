@@ -18,6 +18,7 @@ type Instance = {
 export function createInFlight() {
   const instances = new Map<string, Instance>()
   let report = 0
+  let turn = 0
 
   function end(name: string, flight: Flight) {
     const instance = instances.get(name)
@@ -35,6 +36,26 @@ export function createInFlight() {
       known.beganSinceReport++
     },
     end: ({ instance }: ServerTarget, flight: Flight) => end(instance, flight),
+
+    /** The instance with the fewest requests in flight. Of several, each in turn, so that all of them are warm. */
+    leastBusy(peers: readonly ServerTarget[]): ServerTarget | undefined {
+      turn = (turn + 1) % peers.length
+      let [chosen, fewest] = [peers[turn], Number.POSITIVE_INFINITY]
+      for (let at = 0; at < peers.length; at++) {
+        const peer = peers[(turn + at) % peers.length] as ServerTarget
+        const count = instances.get(peer.instance)?.flights.size ?? 0
+        if (count < fewest) [chosen, fewest] = [peer, count]
+      }
+      return chosen
+    },
+
+    /** Requests in flight now, by deployment. */
+    load(): Record<string, number> {
+      const load: Record<string, number> = {}
+      for (const { deployment, flights } of instances.values())
+        if (flights.size > 0) load[deployment] = (load[deployment] ?? 0) + flights.size
+      return load
+    },
 
     /** Resolves when nothing is in flight at the instance; after the time, the remaining requests are aborted. */
     drain(name: string, graceMs: number): Promise<void> {

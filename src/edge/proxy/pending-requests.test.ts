@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import {
@@ -13,10 +11,10 @@ import {
   startUpstream,
   untilStill,
 } from '../../../test/support/edge/edge.ts'
-import { temporaryFolder } from '../../../test/support/folder.ts'
 import { until } from '../../../test/support/until.ts'
 import type { Limits } from '../limits.ts'
-import { loadRoutes, type Target, toRoutes } from '../routes.ts'
+import { createRouteTable } from '../route-table.ts'
+import type { EnvironmentRoutes, Target } from '../routes.ts'
 
 const ASLEEP: Target = { kind: 'asleep', environment: 'e1', deployment: 'd1' }
 
@@ -203,17 +201,15 @@ test('requests that wait too long are refused, and the next one asks again', asy
   assert.deepEqual(edge.woken, ['d1', 'd1'])
 })
 
-test('with a saved table no request is sent to a process that may be gone: they wait for the first table', async (t) => {
+test('with saved routes no request is sent to a process that may be gone: they wait for news of their instance', async (t) => {
   const upstream = await upstreamOf(t)
-  const file = join(await temporaryFolder(t), 'routes.json')
-  const hosts = {
-    [HOST]: serverTarget(1),
-    'asleep.localhost': ASLEEP,
+  const hosts: EnvironmentRoutes['hosts'] = {
+    [HOST]: { kind: 'server', environment: 'e1', deployment: 'd0' },
+    'asleep.localhost': { kind: 'server', environment: 'e1', deployment: 'd1' },
     'empty.localhost': { kind: 'empty', environment: 'e1' },
   }
-  await writeFile(file, JSON.stringify({ hosts }))
   const edge = await sleepingEdge(t)
-  edge.useRoutes((await loadRoutes(file)) ?? toRoutes({ hosts: {} }))
+  edge.changeRoutes(createRouteTable().setAllRoutes([{ environment: 'e1', hosts }]))
   let count = 0
   const [answer, sleeper] = [ask(edge.port), ask(edge.port, { host: 'asleep.localhost' })]
   edge.http.on('request', () => count++)

@@ -1,18 +1,19 @@
 /**
  * Requests that wait for a sleeping app. The first one for a host requests that the deployment is woken; all go on when
- * a route table arrives in which the host has another target. They are bounded in time and in number: for each
- * connection, client and environment, and in total. A few requests of each environment may always wait, so that an app
- * that never starts keeps no other one asleep. A request that is refused wakes its deployment as well.
+ * the host gets another target. They are bounded in time and in number: for each connection, client and environment,
+ * and in total. A few requests of each environment may always wait, so that an app that never starts keeps no other one
+ * asleep. A request that is refused wakes its deployment as well.
  *
  *   asked       the control plane was notified; further requests for this host only wait
- *   (table)     still this deployment → asked; another one that sleeps → asked again; anything else → all go on
- *   (late)      no table in time → the next request asks again, in case the message was lost
+ *   (change)    still this deployment → asked; another one that sleeps → asked again; anything else → all go on
+ *   (late)      no change in time → the next request asks again, in case the message was lost
  */
 import type { EventEmitter } from 'node:events'
 import { PAGES, type Page } from '../http/pages.ts'
 import type { Limits } from '../limits.ts'
 import { createQuota } from '../quota.ts'
-import type { Routed, Routes } from '../routes.ts'
+import type { RouteChanges } from '../route-table.ts'
+import type { Routed } from '../routes.ts'
 
 export type Waiter = {
   host: string
@@ -42,7 +43,7 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
   const ofConnections = new WeakMap<object, number>()
 
   function ask(host: Host, target: Waiting) {
-    // For an `awaited` target the control plane sends a table without being asked.
+    // For an `awaited` target the agent reports without being asked.
     const deployment = target.kind === 'asleep' ? target.deployment : undefined
     const nowMs = performance.now()
     if (deployment === host.askedFor && nowMs - host.askedMs < limits.pendingMs) return
@@ -95,10 +96,10 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
       }
     },
 
-    /** A new route table is in use. */
-    useRoutes(routes: Routes) {
-      for (const [name, host] of hosts) {
-        const target = routes.get(name)
+    changeRoutes(changes: RouteChanges) {
+      for (const [name, target] of changes) {
+        const host = hosts.get(name)
+        if (!host) continue
         if (isWaiting(target)) {
           if (host.waiters.size > 0) ask(host, target)
           else if (target.kind === 'awaited' || target.deployment !== host.askedFor) hosts.delete(name)

@@ -38,13 +38,10 @@ export function createPools(limits: Limits) {
     },
     /** Whether the instance has got requests and is still in use. */
     isKnown: (instance: string): boolean => pools.has(instance),
-    /** Other instances get no more requests: their idle connections are closed now, those in use when they are done. */
-    keepOnly(instances: ReadonlySet<string>) {
-      for (const [instance, pool] of pools) {
-        if (instances.has(instance)) continue
-        pool.retire()
-        pools.delete(instance)
-      }
+    /** The instance gets no more requests: its idle connections are closed now, those in use when they are done. */
+    retire(instance: string) {
+      pools.get(instance)?.retire()
+      pools.delete(instance)
     },
   }
 }

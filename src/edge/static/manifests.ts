@@ -116,10 +116,10 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
       }
     },
 
-    /** Closes all other manifests and forgets the addresses of all other owners. */
-    keepOnly(owners: ReadonlySet<string>, paths: ReadonlySet<string>) {
-      known.keepOnly(owners)
-      for (const path of [...open.keys()]) if (!paths.has(path)) closeUnused(path)
+    /** Forgets the addresses of these owners, and closes these manifests. */
+    forget(owners: readonly string[], paths: readonly string[]) {
+      for (const owner of owners) known.forget(owner)
+      for (const path of paths) closeUnused(path)
     },
 
     count: () => ({ open: open.size, bytes: known.bytes() }),

@@ -37,7 +37,7 @@ export function createReadyFiles(maxBytes: number) {
       files.set(environment, nameOf(encodings, path), { ...file, manifest }, file.body.length + HEADERS_BYTES)
     },
 
-    keepOnly: files.keepOnly,
+    forget: files.forget,
   }
 }
 

@@ -14,7 +14,7 @@ import { PAGES, sendPage } from '../http/pages.ts'
 import type { Visit } from '../http/visit.ts'
 import { toParts, type Wire } from '../http/wire.ts'
 import type { Limits } from '../limits.ts'
-import type { Routes, StaticTarget } from '../routes.ts'
+import type { StaticTarget } from '../routes.ts'
 import { isContentHashed } from './hashed-names.ts'
 import type { LookUpResult } from './look-up.ts'
 import { createManifests } from './manifests.ts'
@@ -63,17 +63,10 @@ export function createStatics({ limits }: { limits: Limits }) {
       }
     },
 
-    /** A new route table is in use: what no environment needs any more is dropped. */
-    useRoutes(routes: Routes) {
-      const environments = new Set<string>()
-      const paths = new Set<string>()
-      for (const target of routes.values()) {
-        if (target.kind !== 'static') continue
-        environments.add(target.environment)
-        paths.add(target.manifest)
-      }
-      ready.keepOnly(environments)
-      manifests.keepOnly(environments, paths)
+    /** No host leads to static files of these environments, or to these manifests, any more. */
+    forget(environments: readonly string[], paths: readonly string[]) {
+      for (const environment of environments) ready.forget(environment)
+      manifests.forget(environments, paths)
     },
   }
 }

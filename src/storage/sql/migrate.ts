@@ -1,9 +1,25 @@
 /** Brings the database to the schema of this version: forward only, each step in a transaction. */
 import { type Sql, type Statement, statement, type Transaction } from './sql.ts'
 
-export type Migration = { id: number; name: string; statements: readonly Statement[] }
+export type Migration = {
+  id: number
+  name: string
+  statements: readonly Statement[]
+  /** The version before works with the new schema too, so the two may run side by side during a reload. */
+  isForBoth?: true
+}
 
-export async function migrate(sql: Sql, migrations: readonly Migration[], now: number): Promise<Migration[]> {
+type Options = {
+  /** A service of an earlier version uses the database, and goes on. */
+  isShared?: boolean
+}
+
+export async function migrate(
+  sql: Sql,
+  migrations: readonly Migration[],
+  now: number,
+  { isShared = false }: Options = {},
+): Promise<Migration[]> {
   const newest = migrations.at(-1)?.id ?? 0
   await sql.transaction((tx) =>
     tx.query(statement`
@@ -20,6 +36,8 @@ export async function migrate(sql: Sql, migrations: readonly Migration[], now: n
       const current = await version(tx)
       if (current > newest) throw new SchemaTooNew(current, newest)
       if (migration.id <= current) return false
+      const pending = migrations.filter(({ id }) => id > current)
+      if (isShared && !pending.every(({ isForBoth }) => isForBoth)) throw new SchemaNeedsStop()
       for (const step of migration.statements) await tx.query(step)
       await tx.query(
         statement`INSERT INTO schema_migrations (id, name, apply_time) VALUES (${migration.id}, ${migration.name}, ${now})`,
@@ -37,6 +55,15 @@ export class SchemaTooNew extends Error {
       `The data folder was last used by a newer Headland (schema ${found}; this one knows ${known}). Start that version again, or restore a backup made by this one.`,
     )
     this.name = 'SchemaTooNew'
+  }
+}
+
+export class SchemaNeedsStop extends Error {
+  constructor() {
+    super(
+      'This version changes the database in a way that the running version cannot work with. Stop the service, make a backup, and start the new version.',
+    )
+    this.name = 'SchemaNeedsStop'
   }
 }
 

@@ -37,6 +37,13 @@ test('a new user gets a password once, logs in with it, and is listed without it
   assert.doesNotMatch(listed.text, /password/)
 })
 
+test('API access that the operator makes while the service runs is accepted at once, with its role', async () => {
+  const words = ['credentials', 'create', '--account', 'default', '--role', 'viewer', '--json']
+  const made: Login = JSON.parse(await service.operator(...words))
+  assert.equal((await service.call(USERS, { as: made })).status, 200)
+  assert.equal((await add('refused@example.com', 'viewer', made)).status, 403)
+})
+
 test('a list of users comes in pages, the newest first', async () => {
   await add('page-1@example.com')
   await add('page-2@example.com')

@@ -135,6 +135,31 @@ test('an environment is created, and only its address is printed as data', async
   assert.match(shown.stdout, /^variables +GREETING$/m)
 })
 
+test('the number of instances is given with a new environment, changed and shown', async () => {
+  await succeeds('envs', 'create', 'Busy', '--cms', 'cms', '--max-instances', '4')
+  assert.match((await succeeds('envs', 'show', 'Busy')).stdout, /^instances +0 to 4, another one above 10 requests/m)
+  const numbers = ['--min-instances', '2', '--requests-per-instance', '25']
+  const { minInstances, maxInstances, requestsPerInstance } = await json('envs', 'change', 'Busy', ...numbers)
+  assert.deepEqual([minInstances, maxInstances, requestsPerInstance], [2, 4, 25])
+  await succeeds('envs', 'change', 'Busy', '--max-instances', '2')
+  assert.match((await succeeds('envs', 'show', 'Busy')).stdout, /^instances +always 2$/m)
+  await fails(1, /minInstances: must not be above maxInstances, which is 1/, [
+    'envs',
+    'change',
+    'Busy',
+    '--max-instances',
+    '1',
+  ])
+  await fails(2, /--min-instances must be a whole number, 0 or more/, [
+    'envs',
+    'change',
+    'Busy',
+    '--min-instances',
+    'x',
+  ])
+  await succeeds('envs', 'delete', 'Busy', '--yes')
+})
+
 test('an environment is changed and deleted, by its name', async () => {
   await succeeds('envs', 'create', 'Staging', '--cms', 'cms')
   const changed = await json('envs', 'change', 'Staging', '--name', 'Preview', '--root', 'web')

@@ -51,7 +51,10 @@ const TYPED: Record<string, string[][]> = {
   envs: [AT.slice(0, 4), []],
   'envs create': [['Production', '--cms', 'cms', ...AT.slice(0, 4)]],
   'envs show': [AT.slice(0, 4), [ID, ...AT.slice(0, 4)], [SHORT, ...AT.slice(0, 4)], ['Production', ...AT.slice(0, 4)]],
-  'envs change': [[ID, '--name', 'other', ...AT.slice(0, 4)]],
+  'envs change': [
+    [ID, '--name', 'other', ...AT.slice(0, 4)],
+    [ID, '--max-instances', '2', ...AT.slice(0, 4)],
+  ],
   'envs delete': [[ID, '--yes', ...AT.slice(0, 4)]],
   builds: [AT, []],
   'builds show': [AT, [ID, ...AT], [SHORT, ...AT], ['ffffffff', ...AT]],

@@ -223,7 +223,7 @@ test('an app that dies is started again, and its log says so', async () => {
   await until(async () => (await siteAnswer(service, url).catch(() => undefined))?.text === 'alive')
   assert.match((await service.call(`/v1/${name}/logs`, { as })).text, /The app ended by itself \(exit code 7\)/)
   const { json } = await service.call(`/v1/${done.metadata.deployment}`, { as })
-  assert.deepEqual(json.instance, { state: 'RUNNING', restarts: 1 })
+  assert.deepEqual(json.instance, { state: 'RUNNING', running: 1, restarts: 1 })
 })
 
 test('a deployment that is made live again while it drains stays up when it has drained', async (t) => {

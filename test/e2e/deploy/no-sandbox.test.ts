@@ -77,7 +77,7 @@ if (isRoot) {
     'headland.db',
     'headland.db-wal',
     'master.key',
-    'routes.json',
+    'routes.log',
     'blobs',
     'logs',
     'environments',

@@ -452,8 +452,8 @@ test(`an upload of ${LARGE.mebibytes} MiB goes live, and costs less than ${LARGE
   const { hostname, port } = new URL(service.api)
 
   // Resets the peak that the kernel records.
-  await writeFile(`/proc/${service.pid}/clear_refs`, '5')
-  const before = await memoryOf(service.pid, 'VmRSS')
+  await writeFile(`/proc/${service.controlPid()}/clear_refs`, '5')
+  const before = await memoryOf(service.controlPid(), 'VmRSS')
   const asked = request({
     ...{ host: hostname, port, method: 'POST', path: `/fu/v1/${name}:upload` },
     headers: {
@@ -470,7 +470,7 @@ test(`an upload of ${LARGE.mebibytes} MiB goes live, and costs less than ${LARGE
   assert.equal(response.statusCode, 200, text)
   const done = await untilDone(service, as, JSON.parse(text).name)
   assert.equal(done.error, undefined, JSON.stringify(done.error))
-  const growth = (await memoryOf(service.pid, 'VmHWM')) - before
+  const growth = (await memoryOf(service.controlPid(), 'VmHWM')) - before
   assert.ok(growth < LARGE.maxGrowthMebibytes * MIB, `it grew by ${Math.round(growth / MIB)} MiB`)
 
   const whole = createHash('sha256')

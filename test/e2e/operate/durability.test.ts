@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { rounds } from '../../support/long.ts'
 import { untilDone } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
+import { processesOf } from '../../support/service/processes.ts'
 import { startService } from '../../support/service/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -58,11 +59,12 @@ test('an edge that is killed comes back on its port with its routes, while the A
   await createEnvironment(service, as)
 })
 
-test('when the service is killed, its edge ends too', async (t) => {
+test('when the process that supervises the others is killed, they end too', async (t) => {
   const service = await startService(t)
-  const pid = service.edgePid()
+  const pids = Object.values(processesOf(service.pid))
+  assert.equal(pids.length, 3)
   await service.kill()
-  await until(() => !isAlive(pid), 'the edge is gone')
+  await until(() => !pids.some(isAlive), 'all of them are gone')
 })
 
 function isAlive(pid: number): boolean {

@@ -220,7 +220,7 @@ test('liveness, readiness and metrics are served; metrics name no tenant and nee
 test('a blocked event loop is reported by metrics and, with what it was doing, by the log', async (t) => {
   const service = await startService(t)
   for (const [which, pid] of [
-    ['control', service.pid],
+    ['control', service.controlPid()],
     ['edge', service.edgePid()],
   ] as const) {
     process.kill(pid, 'SIGSTOP')
@@ -333,13 +333,20 @@ test('doctor knows the version of the service that runs', async (t) => {
   assert.match(found, /^\d+\.\d+\.\d+, which the service at http:\S+ runs too$/)
 })
 
-test("two services on one data folder do not lose each other's changes, and both edges know every environment", async (t) => {
+test('a second service on a data folder that is in use is refused, and the first goes on', async (t) => {
   const first = await startService(t)
-  const second = await startService(t, { dataDir: first.dataDir })
+  const second = await headland(['serve', '--data-dir', first.dataDir, '--listen', '127.0.0.1:0']).catch(
+    (error) => error,
+  )
+  assert.equal(second.code, 1)
+  assert.match(second.stderr, /data folder \S+ is in use by another service \(process \d+\)\. Stop that one first/)
   const as = await first.login()
-  const made = await Promise.all([createEnvironment(first, as), createEnvironment(second, as)])
-  for (const { name } of made) {
-    assert.equal((await first.call(`/v1/${name}`, { as })).status, 200)
-    assert.equal((await second.call(`/v1/${name}`, { as })).status, 200)
-  }
+  assert.match((await createEnvironment(first, as)).name, /^accounts\/default\/apps\//)
+})
+
+test('a data folder whose path is too long for the sockets in it is refused, with what to do', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'x'.repeat(100))
+  const refused = await headland(['serve', '--data-dir', dataDir]).catch((error) => error)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /is too long for the sockets in it, by \d+ bytes\. Choose a shorter one for dataDir/)
 })

@@ -21,7 +21,7 @@ const MACHINES_PATH = (process.env.PATH ?? '')
   .join(delimiter)
 
 type Started = {
-  /** The process that was started, and the service: the innermost one before its edge. */
+  /** The process that was started, and the service: the one that supervises the others. */
   first: ChildProcess & { pid: number }
   service: Running
   log(): string
@@ -46,7 +46,7 @@ async function start(t: TestContext, command: readonly string[], path = process.
     throw new Error(`it ended before it was ready:\n${log}`)
   })()
   assert.equal((await fetch(`${await ready}/readyz`)).status, 200)
-  const edge = groupOf(pid).find((one) => one.command.some((word) => word.includes('edge/process')))
+  const edge = groupOf(pid).find((one) => one.command.some((word) => word === 'edge'))
   const service = groupOf(pid).find((one) => one.pid === edge?.parent)
   assert.ok(service, 'the service has an edge')
   return {

@@ -12,6 +12,7 @@ import { sendRaw } from '../../support/edge/raw.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { deploy, page, reasonOf } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
+import { processesOf } from '../../support/service/processes.ts'
 import { startService } from '../../support/service/service.ts'
 
 const service = await startService({ after }, { settings: { HEADLAND_LOG_LEVEL: 'trace' } })
@@ -215,7 +216,9 @@ test('the value of a variable is in no log, error, metric, list of processes, or
   assert.match(texts[5] ?? '', /the secret is \[secret\]/)
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   const commands = pids.map((pid) => readIfThere(`/proc/${pid}/cmdline`))
-  const environs = [service.pid, service.edgePid()].map((pid) => readIfThere(`/proc/${pid}/environ`))
+  const environs = [service.pid, ...Object.values(processesOf(service.pid))].map((pid) =>
+    readIfThere(`/proc/${pid}/environ`),
+  )
   assert.ok(
     commands.some((command) => command.includes(MAIN)),
     'the app is among them',

@@ -714,7 +714,8 @@ const drafts = (): Promise<string[]> => readdir(join(dataDir, 'blobs', 'aside'))
 /** A field of the kernel's record of the service, in MiB. */
 async function memory(field: 'VmRSS' | 'VmHWM'): Promise<number> {
   const [, kilobytes] =
-    new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(await readFile(`/proc/${service.pid}/status`, 'utf8')) ?? []
+    new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(await readFile(`/proc/${service.controlPid()}/status`, 'utf8')) ??
+    []
   return Math.round(Number(kilobytes) / 1024)
 }
 

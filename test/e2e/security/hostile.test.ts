@@ -83,7 +83,7 @@ async function assertBuildFails(files: Files, reason: RegExp) {
 
 test('an install that leaves very many files in one folder does not make the service large', { skip }, async (t) => {
   watch.enter('many files of an install')
-  const before = memoryOf(service.pid, 'VmRSS')
+  const before = memoryOf(service.controlPid(), 'VmRSS')
   const make = `const fs = require('node:fs')
     fs.mkdirSync('node_modules/many', { recursive: true })
     for (let count = 0; count < 60_000; count++) fs.closeSync(fs.openSync('node_modules/many/' + count, 'w'))`
@@ -99,7 +99,7 @@ test('an install that leaves very many files in one folder does not make the ser
     }),
   )
   assert.equal(build.failure, undefined, log)
-  const grown = Math.round((memoryOf(service.pid, 'VmHWM') - before) / MEBIBYTE)
+  const grown = Math.round((memoryOf(service.controlPid(), 'VmHWM') - before) / MEBIBYTE)
   t.diagnostic(`the service grew by ${grown} MiB at most`)
   assert.ok(grown < 100, `the service grew by ${grown} MiB`)
   await assertNothingLeft(service, environment)
@@ -280,7 +280,7 @@ test('a build traces no process and sees none but its own', { skip: skip || !('p
     const trace = (pid) => String(spawnSync('perl', ['-e', 'syscall(${number}, ${attach}, ' + pid + ', 0, 0) == 0 and print "traced" or print $!'] ).stdout)
     attempt('parent', () => trace(process.ppid))
     attempt('first', () => trace(1))
-    attempt('service', () => trace(${service.pid}))
+    attempt('service', () => trace(${service.controlPid()}))
     attempt('processes', () => fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map((pid) => fs.readFileSync('/proc/' + pid + '/comm', 'utf8').trim()))
   `
   const { log } = await attack(buildOf(look))
@@ -294,7 +294,11 @@ test('a build finds no secret of the machine, of the service or of another tenan
   const key = await readFile(join(service.dataDir, 'master.key'), 'utf8')
   const inside = readdirSync(service.dataDir).map((name) => join(service.dataDir, name))
   const places = ['/etc/shadow', '/etc/passwd', '/root', '/home', '/sys', '/run', '/var', '/proc/kcore', '/dev/mem']
-  const others = [`/proc/${service.pid}/environ`, `/proc/${process.pid}/environ`, `/proc/${service.pid}/root`]
+  const others = [
+    `/proc/${service.controlPid()}/environ`,
+    `/proc/${process.pid}/environ`,
+    `/proc/${service.controlPid()}/root`,
+  ]
   const look = `${TRY}
     const read = (path) => fs.statSync(path).isDirectory() ? fs.readdirSync(path) : fs.readFileSync(path, 'utf8').slice(0, 200)
     for (const path of ${JSON.stringify([...places, ...others, service.dataDir, ...inside])}) attempt(path, () => read(path))

@@ -113,7 +113,7 @@ suite('without a limit', async () => {
   test(`${CALLS} calls are all accepted, lead to two builds, and are all in the ledger, without growing memory`, async () => {
     const megabytes: number[] = []
     const { called, ledger } = await burst(place, [1999, CALLS - 2000], async () => {
-      megabytes.push(await residentMegabytes(service.pid))
+      megabytes.push(await residentMegabytes(service.controlPid()))
     })
     assert.equal(called.filter(({ status }) => status === 200).length, CALLS)
     assertRecorded(called, ledger)

@@ -15,7 +15,7 @@ export const ADAPTERS: readonly string[] = [
   'src/engines/sandbox/sandbox.ts',
   'src/engines/plain.ts',
 ]
-const CHOOSERS = ['src/data-folder.ts', 'src/machine.ts']
+const CHOOSERS = ['src/data-folder.ts', 'src/programs.ts']
 
 /** Its modules are one: they assemble the service. */
 const TOP_LAYER = 6

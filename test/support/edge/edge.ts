@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { LIMITS, type Limits } from '../../../src/edge/limits.ts'
-import { type Target, toRoutes } from '../../../src/edge/routes.ts'
+import type { Target } from '../../../src/edge/routes.ts'
 import { createEdgeServer, type EdgeServer } from '../../../src/edge/server.ts'
 import type { Scope } from '../folder.ts'
 
@@ -32,7 +32,7 @@ export async function startTestEdge(
     hasFastPath,
   })
   const port = await listenOn(t, edge.http)
-  const use = (next: Record<string, Target>) => edge.useRoutes(toRoutes({ hosts: next }))
+  const use = (next: Record<string, Target>) => edge.useRoutes(new Map(Object.entries(next)))
   use(hosts)
   return { ...edge, port, use, troubles }
 }

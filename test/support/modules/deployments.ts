@@ -50,7 +50,7 @@ export async function openModules(t: Scope) {
     ledger: createLedger(lower),
     folders: createFolders(dataDir, { canChooseUsers: false }),
     logs: createLineLogs(join(dataDir, 'logs')),
-    supervisor: { holds: (deployment: string) => running.has(deployment) },
+    instances: { holds: (deployment: string) => running.has(deployment) },
     toolchains: { sweep: async () => undefined, collect: async () => [] },
   }
   await modules.outputs.sweep()

@@ -37,8 +37,7 @@ export async function openPinning(t: Scope, modules?: Modules) {
     ...parts,
     pins,
     routing: routing as never,
-    supervisor: { retire: nothing, of: () => undefined } as never,
-    edge: {} as never,
+    instances: { retire: nothing, of: () => undefined, say: nothing },
     folders: { removeRun: nothing } as never,
   })
   const claims = createClaims({

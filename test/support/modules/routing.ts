@@ -1,21 +1,25 @@
-/** Routing on a real database, with an edge that keeps the tables that it is given. */
+/** Routing on a real database, with one edge that keeps the routes that it is given. */
 import { createDomains } from '../../../src/apps/index.ts'
 import { createRouting } from '../../../src/deployments/index.ts'
-import type { RouteTable } from '../../../src/edge/index.ts'
+import type { EdgeMember, EnvironmentRoutes } from '../../../src/edge/index.ts'
 import type { Scope } from '../folder.ts'
 import { openModules } from './deployments.ts'
 
 export async function openRoutedModules(t: Scope) {
   const modules = await openModules(t)
   const domains = createDomains({ ...modules, domain: 'sites.example.com' })
-  const tables: RouteTable[] = []
-  const edge = {
-    /** The table is in use when this resolves. */
-    async publish(table: RouteTable) {
-      tables.push(table)
+  const published: { routes: EnvironmentRoutes[]; isWhole: boolean }[] = []
+  const edge = { revision: null } as EdgeMember
+  type Sent = { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number }
+  const edges = {
+    serving: () => [edge],
+    /** The routes are in use when this resolves. */
+    async setRoutes(member: EdgeMember, { routes, isWhole, revision }: Sent) {
+      published.push({ routes, isWhole })
+      member.revision = revision
     },
+    onConnected: () => () => undefined,
   }
-  const supervisor = { of: () => undefined, onChange: () => undefined }
-  const withDomain = (domain: string) => createRouting({ ...modules, domains, supervisor, edge, domain })
-  return { ...modules, domains, edge, tables, withDomain, routing: withDomain('sites.example.com') }
+  const withDomain = (domain: string) => createRouting({ ...modules, domains, edges, domain })
+  return { ...modules, domains, edges, edge, published, withDomain, routing: withDomain('sites.example.com') }
 }

@@ -5,15 +5,22 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { createAccounts, createCredentials } from '../../../src/accounts/index.ts'
+import { createIds, systemClock } from '../../../src/base/index.ts'
 import type { resources } from '../../../src/contract/index.ts'
+import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { TIMEOUT_MS } from '../until.ts'
+import { processesOf, type Role } from './processes.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
+/** With the flags of the service: `headland serve` would start Node a second time to set them. */
+const AS_NPM_START = ['--max-semi-space-size=2', '--', `${HEADLAND}.js`, 'serve']
 
 export type Login = { userId: string; password: string }
 
@@ -37,8 +44,10 @@ export type TestService = {
   api: string
   edge: string
   dataDir: string
+  /** Of the process that supervises the others. */
   pid: number
   edgePid(): number
+  controlPid(): number
   /** What the service wrote to stderr so far. */
   log(): string
   call(path: string, options?: CallOptions): Promise<ApiResponse>
@@ -62,7 +71,8 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
   const dataDir = given.dataDir ?? (await temporaryFolder(t))
   const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, ...given.settings }
   const [file, ...first] = given.command ?? [process.execPath, HEADLAND]
-  const child = spawn(file, [...first, 'serve'], {
+  const serve = given.command ? [...first, 'serve'] : AS_NPM_START
+  const child = spawn(file, serve, {
     env: { HEADLAND_LISTEN: '127.0.0.1:0', HEADLAND_EDGE_LISTEN: '127.0.0.1:0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -72,8 +82,6 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
   })
   t.after(() => end(child, 'SIGKILL'))
   const { api, edge } = await ready(child, () => log)
-
-  let validate: ReturnType<typeof createValidator> | undefined
 
   async function call(
     path: string,
@@ -94,11 +102,17 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
     const isJson = response.headers.get('content-type')?.startsWith('application/json')
     const json = isJson ? JSON.parse(text) : undefined
     if (isJson && path !== '/openapi.json') {
-      validate ??= createValidator((await (await fetch(`${api}/openapi.json`)).json()) as OpenApi)
+      const validate = await validatorOf([file, ...first].join(' '), api)
       validate(method, path, response.status, json)
     }
     const reason = json?.error?.details?.[0]?.reason
     return { status: response.status, headers: response.headers, text, json, reason }
+  }
+
+  function pidOf(role: Role): number {
+    const found = processesOf(child.pid as number)[role]
+    assert.ok(found, `there is a process of ${role}`)
+    return found
   }
 
   async function operator(...args: string[]): Promise<string> {
@@ -111,21 +125,33 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
     edge,
     dataDir,
     pid: child.pid as number,
-    edgePid() {
-      const found = /"edgePid":(\d+)/.exec(log)?.[1]
-      assert.ok(found, 'the log has the pid of the edge')
-      return Number(found)
-    },
+    edgePid: () => pidOf('edge'),
+    controlPid: () => pidOf('control'),
     log: () => log,
     call,
     operator,
     async login(role = 'owner', account = 'default') {
+      if (!given.command) return issueLogin(dataDir, role, account)
       return JSON.parse(await operator('credentials', 'create', '--account', account, '--role', role, '--json'))
     },
     stop: () => end(child, 'SIGTERM'),
     async kill() {
       await end(child, 'SIGKILL')
     },
+  }
+}
+
+/** As `headland credentials create` does, but in this process: the command costs more than most tests, and has its own. */
+async function issueLogin(dataDir: string, role: resources.Role, accountName: string): Promise<Login> {
+  const sql = await openSqlite(join(dataDir, 'headland.db'))
+  try {
+    const parts = { sql, clock: systemClock, newId: createIds(systemClock) }
+    const account = await createAccounts(parts).byName(accountName)
+    const given = { role, displayName: 'made by the operator' }
+    const { credential, password } = await createCredentials(parts).issue(account.id, given)
+    return { userId: credential.id, password: password.reveal() }
+  } finally {
+    await sql.close()
   }
 }
 
@@ -150,16 +176,34 @@ async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<
 
 type OpenApi = { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> }
 
+type Validate = (method: string, url: string, status: number, json: unknown) => void
+
+const validators = new Map<string, Promise<Validate>>()
+
+/** Made from the document of the first service of this command: it does not depend on data or settings. */
+function validatorOf(command: string, api: string): Promise<Validate> {
+  let made = validators.get(command)
+  if (!made) {
+    made = fetch(`${api}/openapi.json`).then(async (response) => createValidator((await response.json()) as OpenApi))
+    // A service that is being stopped may not answer; the next call asks again.
+    made.catch(() => validators.delete(command))
+    validators.set(command, made)
+  }
+  return made
+}
+
 /** Fails the test when a reply is not what the document says of that route and status. */
-function createValidator(document: OpenApi) {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+function createValidator(document: OpenApi): Validate {
+  // That the document is valid is a test of its own, and a check that runs a few times need not be optimized.
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false, code: { optimize: false } })
   ajv.addSchema(document, 'openapi')
+  const compiled = new Map<string, ReturnType<typeof ajv.compile>>()
   const paths = Object.keys(document.paths).map((path) => ({
     path,
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/:]+')}$`),
   }))
 
-  return (method: string, url: string, status: number, json: unknown) => {
+  return (method, url, status, json) => {
     const target = url.split('?')[0] ?? ''
     const found = paths.find(({ pattern }) => pattern.test(target))
     const responses = found && document.paths[found.path]?.[method.toLowerCase()]?.responses
@@ -168,7 +212,8 @@ function createValidator(document: OpenApi) {
       ? `/paths/${pointerPart(found.path)}/${method.toLowerCase()}/responses/${status}/content/${pointerPart('application/json')}/schema`
       : '/components/schemas/Error'
     if (responses) assert.ok(responses[status], `${method} ${found.path} answered ${status}, which is not documented`)
-    const validate = ajv.compile({ $ref: `openapi#${pointer}` })
+    const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `openapi#${pointer}` })
+    compiled.set(pointer, validate)
     assert.ok(validate(json), `${method} ${url} → ${status}: ${ajv.errorsText(validate.errors)}`)
   }
 }

@@ -22,7 +22,7 @@ function operation(given: { done?: boolean; reason?: string; build?: string; tri
   } as unknown as Operation
 }
 
-const instance = (state: string) => ({ instance: { state, restarts: 3 } }) as Deployment
+const instance = (state: string) => ({ instance: { state, running: 0, restarts: 3 } }) as Deployment
 
 test('a live environment whose last build failed is live, and says so', () => {
   assert.deepEqual(environmentState(environment({}, { reason: 'BUILD_SCRIPT_FAILED' })), {

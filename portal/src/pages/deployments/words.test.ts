@@ -23,6 +23,8 @@ test('whatever cannot be made live says why, and what can says nothing', () => {
 })
 
 test('an app that keeps crashing is not called well because it is live', () => {
-  const shown = deploymentState(deployment({ state: 'LIVE', instance: { state: 'CRASH_LOOP', restarts: 9 } }))
+  const shown = deploymentState(
+    deployment({ state: 'LIVE', instance: { state: 'CRASH_LOOP', running: 0, restarts: 9 } }),
+  )
   assert.equal(shown.tone, 'bad')
 })

@@ -23,7 +23,7 @@ export function Details({ place, environment }: Props) {
     enabled: environment.deployment !== '',
   })
   const shown = environmentState(environment, deployment)
-  const restarts = deployment?.instance?.restarts ?? 0
+  const { restarts = 0, running = 0 } = deployment?.instance ?? {}
 
   return (
     <Panel title="Details">
@@ -47,6 +47,7 @@ export function Details({ place, environment }: Props) {
           <span className={css.line}>
             <StatePill shown={shown} />
             {shown.detail && <span className={css.quiet}>{shown.detail}</span>}
+            {running > 1 && <span className={css.quiet}>{running} instances.</span>}
             {restarts > 0 && <span className={css.quiet}>Died by itself {counted(restarts, 'time')}.</span>}
           </span>
         </Fact>

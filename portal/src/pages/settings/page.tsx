@@ -20,6 +20,7 @@ import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import type { EnvironmentPageProps } from '../../page-props.ts'
 import { appPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
+import { Instances } from './instances.tsx'
 import { SuspiciousOutput } from './suspicious-output.tsx'
 
 const LABELS = { displayName: 'Name', cmsEnvironment: 'CMS install', rootDirectory: 'Folder of the app' } as const
@@ -36,6 +37,7 @@ export default function SettingsPage({ place }: EnvironmentPageProps) {
         {!environment && <SkeletonRows count={4} height={64} />}
         {environment && (canWrite ? <Change environment={environment} /> : <Read environment={environment} />)}
       </Panel>
+      {environment && <Instances environment={environment} canWrite={canWrite} />}
       {environment && <SuspiciousOutput environment={environment} canWrite={canWrite} />}
       {canWrite && environment && environment.state !== 'DELETING' && (
         <Delete place={place} environment={environment} />

@@ -8,6 +8,7 @@ import { Form, FormActions, isAllInFields, SelectField, TextField } from '../../
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { useToast } from '../../components/feedback/toasts.tsx'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
+import { wholeNumber } from './whole-number.ts'
 
 type Limits = Environment['suspiciousOutput']
 
@@ -41,8 +42,6 @@ export function SuspiciousOutput({ environment, canWrite }: { environment: Envir
     </Panel>
   )
 }
-
-const wholeNumber = (text: string): number | undefined => (/^\d{1,7}$/.test(text.trim()) ? Number(text) : undefined)
 
 function Change({ environment }: { environment: Environment }) {
   const { name, suspiciousOutput: before } = environment

@@ -17,9 +17,10 @@ export type Use =
 export type Validate = {
   kind: 'validate'
   /**
-   * It is stale; or it must be validated for every use; or it is fresh, but does not satisfy the request's directives.
+   * It is stale; or it must be validated for every use; or it is fresh, but does not satisfy the request's directives; or it may
+   * have been purged by now.
    */
-  why: 'stale' | 'no-cache' | 'request'
+  why: 'stale' | 'no-cache' | 'request' | 'cut-off'
   /** Whether to serve it when the app cannot be reached or answers with 500, 502, 503 or 504 (RFC 5861, section 4). */
   mayServeOnError: boolean
   /**

@@ -17,7 +17,7 @@ import type { StoredResponse } from './object.ts'
 import { chooseRepresentation, missingEncoding, type Representation } from './representation.ts'
 import type { Store } from './store.ts'
 
-type Parts = { now(): number; store: Store; forwarded: Forwarded }
+type Parts = { now(): number; mayUseStored(): boolean; store: Store; forwarded: Forwarded }
 
 /** Of responses that were serialized within the current second and are sent again while their Age is the same. */
 const READY_BYTES = 16 * 1024 * 1024
@@ -27,7 +27,7 @@ const READY_BODY_BYTES = 64 * 1024
 
 type Ready = { ageSeconds: number; ttlSeconds: number; body: Buffer; wire: Wire }
 
-export function createPeek({ now, store, forwarded }: Parts) {
+export function createPeek({ now, mayUseStored, store, forwarded }: Parts) {
   const ready = new Map<StoredResponse, Ready>()
   let readyBytes = 0
   let readySecond = 0
@@ -77,6 +77,7 @@ export function createPeek({ now, store, forwarded }: Parts) {
     const { body, status, reason } = stored
     // Only node:http writes a reason phrase other than the standard one.
     if (!body || reason !== STATUS_CODES[status]) return undefined
+    if (!mayUseStored()) return undefined
     const nowMs = now()
     const use = decideUse(stored.lifetime, headers, nowMs, stored.bornMs)
     if (use.kind !== 'fresh') return undefined

@@ -57,6 +57,16 @@ export function createStore({ now, isOnDisk = () => false, maxBytes }: Parts) {
     return partition
   }
 
+  /** The edge does not answer for the environment any more. */
+  function forget(environment: string) {
+    const partition = partitions.get(environment)
+    if (!partition) return
+    memory.empty(partition, { number: Number.POSITIVE_INFINITY, time: now(), by: 'all' })
+    // Responses that are still being fetched for it are not kept.
+    partition.lastPurge = Number.POSITIVE_INFINITY
+    partitions.delete(environment)
+  }
+
   return {
     partitionOf,
 
@@ -136,15 +146,11 @@ export function createStore({ now, isOnDisk = () => false, maxBytes }: Parts) {
       return number
     },
 
+    environments: (): string[] => [...partitions.keys()],
+    forget,
     /** Removes the environments that do not exist any more. */
     keepOnly(environments: ReadonlySet<string>) {
-      for (const [environment, partition] of partitions) {
-        if (environments.has(environment)) continue
-        memory.empty(partition, { number: Number.POSITIVE_INFINITY, time: now(), by: 'all' })
-        // Responses that are still being fetched for it are not kept.
-        partition.lastPurge = Number.POSITIVE_INFINITY
-        partitions.delete(environment)
-      }
+      for (const environment of [...partitions.keys()]) if (!environments.has(environment)) forget(environment)
     },
 
     lastPurgeOf,

@@ -77,13 +77,11 @@ export function createUpstreamConnections({ limits, pools }: { limits: Limits; p
       return connection
     },
 
-    /** Closes the idle connections to all other instances. */
-    keepOnly(instances: ReadonlySet<string>) {
-      for (const [instance, connections] of idle) {
-        if (instances.has(instance)) continue
-        idle.delete(instance)
-        for (const { socket } of connections) socket.destroy()
-      }
+    /** Closes the idle connections to an instance that gets no more requests. */
+    retire(instance: string) {
+      const connections = idle.get(instance) ?? []
+      idle.delete(instance)
+      for (const { socket } of connections) socket.destroy()
     },
   }
 }

@@ -31,7 +31,7 @@ async function start(t: TestContext, reply: (request: string, at: Connection) =>
   const pools = createPools(all)
   const troubles: unknown[] = []
   const instances = createInstances({ limits: all, inFlight, pools, report: (error) => troubles.push(error) })
-  t.after(() => instances.keepOnly(new Set()))
+  t.after(() => instances.retire('i'))
   const target: ServerTarget = {
     kind: 'server',
     environment: 'e',
@@ -315,12 +315,12 @@ test('an instance that gets no more requests keeps no connection', async (t) => 
   await ask().outcome
   const [first] = connections as [Connection]
   const closed = once(first.socket, 'close')
-  pools.keepOnly(new Set())
-  instances.keepOnly(new Set())
+  pools.retire('i')
+  instances.retire('i')
   await closed
   // One that was under way meanwhile leaves none behind.
   const late = ask()
-  pools.keepOnly(new Set())
+  pools.retire('i')
   assert.equal(await late.outcome, '200 ok')
   await once((connections[1] as Connection).socket, 'close')
 })

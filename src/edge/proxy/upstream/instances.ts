@@ -185,8 +185,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
       }
     },
 
-    /** Closes the idle connections to all other instances. */
-    keepOnly: connections.keepOnly,
+    retire: connections.retire,
   }
 }
 

@@ -23,6 +23,10 @@ import { revalidations } from './0020-revalidations.ts'
 import { firstFailure } from './0021-first-failure.ts'
 import { redirects } from './0022-redirects.ts'
 import { columnNames } from './0023-column-names.ts'
+import { wantedInstances } from './0024-wanted-instances.ts'
+import { routeChanges } from './0025-route-changes.ts'
+import { purgeLog } from './0026-purge-log.ts'
+import { scaling } from './0027-scaling.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -48,4 +52,8 @@ export const MIGRATIONS: readonly Migration[] = [
   firstFailure,
   redirects,
   columnNames,
+  wantedInstances,
+  routeChanges,
+  purgeLog,
+  scaling,
 ]

@@ -4,10 +4,10 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createLog, systemClock } from '../../src/base/index.ts'
-import { startEdge } from '../../src/edge/watch.ts'
 import type { Stall } from '../../src/watchdog/index.ts'
 import { ask, HOST, serverTarget, startUpstream } from '../support/edge/edge.ts'
+import { startEdge } from '../support/edge/edge-process.ts'
+import { publish } from '../support/edge/publish.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/until.ts'
 
@@ -15,12 +15,11 @@ const STALL_MS = 400
 
 async function edgeProcess(t: TestContext) {
   const folder = await temporaryFolder(t)
-  const tableFile = join(folder, 'routes.json')
+  const routesFile = join(folder, 'routes.log')
   const cache = { memoryBytes: 1e8, folder: join(folder, 'cache'), diskBytes: 1e8 }
-  const parts = { clock: systemClock, log: createLog('silent'), host: '127.0.0.1', port: 0, tableFile, cache }
-  const edge = await startEdge(parts)
+  const edge = await startEdge({ folder, cache })
   t.after(() => edge.stop(0))
-  return { ...edge, port: edge.address.port, tableFile }
+  return { ...edge, port: edge.address.port, routesFile }
 }
 
 test('a sleeping deployment is woken, served, reported, drained and put to sleep', async (t) => {
@@ -32,13 +31,13 @@ test('a sleeping deployment is woken, served, reported, drained and put to sleep
   const edge = await edgeProcess(t)
   const woken: string[] = []
   const stopListening = edge.onWake((deployment) => woken.push(deployment))
-  await edge.publish({ hosts: { [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd1' } } })
+  await publish(edge, { [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd1' } })
   const held = ask(edge.port)
   await until(() => woken.length > 0)
   assert.deepEqual(woken, ['d1'])
   stopListening()
 
-  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  await publish(edge, { [HOST]: serverTarget(upstream.port) })
   assert.equal((await held).text, 'fast')
   const slow = ask(edge.port, { path: '/slow' })
   await until(() => answer !== undefined)
@@ -47,7 +46,7 @@ test('a sleeping deployment is woken, served, reported, drained and put to sleep
   await until(() => reports.length > 0)
   assert.ok((reports[0]?.d1 ?? 0) >= 1)
 
-  await edge.publish({ hosts: { [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd1' } } })
+  await publish(edge, { [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd1' } })
   let isDrained = false
   const drained = edge.drain('i1', 30_000).then(() => {
     isDrained = true
@@ -62,7 +61,7 @@ test('a sleeping deployment is woken, served, reported, drained and put to sleep
 test('an edge whose event loop was blocked reports for how long, and what it was doing', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('ok'))
   const edge = await edgeProcess(t)
-  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  await publish(edge, { [HOST]: serverTarget(upstream.port) })
   const stalls: Stall[] = []
   edge.onStall((stall) => stalls.push(stall))
   assert.equal((await ask(edge.port)).text, 'ok')
@@ -74,14 +73,14 @@ test('an edge whose event loop was blocked reports for how long, and what it was
   assert.ok(stalls.every(({ doing, cpuMs }) => doing !== '' && cpuMs < STALL_MS))
 })
 
-test('an edge that dies has nothing in flight, and is restarted with the newest table', async (t) => {
+test('an edge that dies has nothing in flight, and asks for everything when it is restarted', async (t) => {
   let asked = 0
   const upstream = await startUpstream(t, (request, response) => {
     if (request.url === '/never') asked++
     else response.end('ok')
   })
   const edge = await edgeProcess(t)
-  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  await publish(edge, { [HOST]: serverTarget(upstream.port) })
   const broken = ask(edge.port, { path: '/never' }).catch((error) => error.code)
   await until(() => asked === 1)
   const drained = edge.drain('i1', 30_000)
@@ -93,36 +92,36 @@ test('an edge that dies has nothing in flight, and is restarted with the newest 
   assert.equal((await ask(edge.port)).text, 'ok')
 })
 
-test('a table that cannot be saved is used all the same', async (t) => {
+test('routes that cannot be saved are used all the same', async (t) => {
   const edge = await edgeProcess(t)
-  await edge.publish({ hosts: {} })
-  while (!(await readFile(edge.tableFile).catch(() => undefined))) await ask(edge.port)
-  await rm(join(edge.tableFile, '..'), { recursive: true })
+  await publish(edge, {})
+  while (!(await readFile(edge.routesFile).catch(() => undefined))) await ask(edge.port)
+  await rm(join(edge.routesFile, '..'), { recursive: true })
   const pid = edge.pid()
-  await edge.publish({ hosts: {} })
-  await edge.publish({ hosts: { [HOST]: { kind: 'empty', environment: 'e1' } } })
+  await publish(edge, {})
+  await publish(edge, { [HOST]: { kind: 'empty', environment: 'e1' } })
   assert.match((await ask(edge.port)).text, /Nothing deployed yet/)
   assert.equal(edge.pid(), pid)
 })
 
-test('an edge that is stopped lets a request end, and takes no other', async (t) => {
+test('an edge that is stopped lets a request end, and leaves new connections to the next process', async (t) => {
   let answer: (() => void) | undefined
   const upstream = await startUpstream(t, (_, response) => {
     answer = () => response.end('ok')
   })
   const edge = await edgeProcess(t)
-  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  await publish(edge, { [HOST]: serverTarget(upstream.port) })
   const slow = ask(edge.port, { headers: { connection: 'keep-alive' } })
   await until(() => answer !== undefined)
-  const stopped = edge.stop(20_000)
-  let isRefused = false
-  while (!isRefused) {
-    isRefused = await ask(edge.port, { host: 'unknown' }).then(
-      () => false,
-      () => true,
-    )
-  }
+  const stopped = edge.stop(60_000)
+  // They are answered by this process until it stops to accept. The next one is not, and ends with the socket.
+  let last = ask(edge.port, { host: 'unknown' })
+  const isAnswered = () =>
+    Promise.race([last.then(() => true), new Promise((resolve) => setTimeout(resolve, 500, false))])
+  while (await isAnswered()) last = ask(edge.port, { host: 'unknown' })
   answer?.()
   assert.equal((await slow).text, 'ok')
+  const refused = assert.rejects(last)
   await stopped
+  await refused
 })

@@ -1,0 +1,49 @@
+/** The agent whose place this one takes: its apps go on in the processes that it has started. */
+import { type Caller, connectPeer, createCaller, type Frame, type Greeting } from '../channel/index.ts'
+import type { Exit, Process } from '../engines/index.ts'
+import type { AppOutput, Instance } from '../runtime/index.ts'
+import { ERRORS } from './errors.ts'
+import type { HandedOverApp, PredecessorMethods, SuccessorMethods } from './messages.ts'
+
+/** Its sandboxes die with it. */
+const KILLED: Exit = { code: null, signal: 'SIGKILL' }
+
+export async function connectToPredecessor(path: string, greeting: Greeting) {
+  const outputs = new Map<string, AppOutput>()
+  const methods: SuccessorMethods = {
+    async output({ instance, stream, chunk }) {
+      await outputs.get(instance)?.(stream, Buffer.from(chunk, 'base64'))
+    },
+  }
+  const peer = await connectPeer<Frame, Frame>(path, greeting)
+  const old: Caller<PredecessorMethods> = createCaller<PredecessorMethods>(peer, methods, ERRORS)
+
+  return {
+    handOver: (): Promise<HandedOverApp[]> => old.call('handOver', null),
+    release: () => old.notify('release', null),
+
+    /** One of its processes, as if this agent had started it. */
+    instanceOf(
+      { id, host, port, pid }: NonNullable<HandedOverApp['instances'][number]['running']>,
+      onOutput: AppOutput,
+    ): Instance {
+      outputs.set(id, onOutput)
+      const exited = old
+        .call('exitOf', id)
+        .catch(() => KILLED)
+        .finally(() => outputs.delete(id))
+      const process: Process = {
+        pid,
+        exited,
+        listeningPorts: async () => [port],
+        stop: async (graceMs) => {
+          await old.call('stop', { instance: id, graceMs }).catch(() => undefined)
+          return exited
+        },
+      }
+      return { id, host, port, process }
+    },
+  }
+}
+
+export type Predecessor = Awaited<ReturnType<typeof connectToPredecessor>>

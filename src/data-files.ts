@@ -1,0 +1,23 @@
+/** What lies in the data folder, and the sockets at which processes of the service meet. */
+import { join } from 'node:path'
+
+export const filesIn = (dataDir: string) => ({
+  database: join(dataDir, 'headland.db'),
+  masterKey: join(dataDir, 'master.key'),
+  routes: join(dataDir, 'routes.log'),
+  blobs: join(dataDir, 'blobs'),
+  outputs: join(dataDir, 'outputs'),
+  packages: join(dataDir, 'packages'),
+  logs: join(dataDir, 'logs'),
+  toolchain: join(dataDir, 'toolchain'),
+  ballast: join(dataDir, 'ballast'),
+  /** Held by the service that runs the role. */
+  lockOf: (role: string) => join(dataDir, `${role}.lock`),
+  controlSocket: join(dataDir, 'control.sock'),
+  agentSocket: join(dataDir, 'agent.sock'),
+  /** That of the `serve` with the control process. */
+  serveSocket: join(dataDir, 'serve.sock'),
+  cache: join(dataDir, 'cache'),
+})
+
+export type DataFiles = ReturnType<typeof filesIn>

@@ -1,0 +1,83 @@
+/** An edge's side of its connection to the control process: routes and purges come in, traffic goes out. */
+import { type Caller, createCaller, type Frame, followPeer, type Greeting } from '../../channel/index.ts'
+import { doing } from '../../watchdog/index.ts'
+import type { RouteTable } from '../route-table.ts'
+import type { EdgeServer } from '../server.ts'
+import { type Lease, RENEW_MS } from './lease.ts'
+import type { ControlMethodsForEdge, EdgeMethodsForControl } from './messages.ts'
+import type { SavedRoutes } from './saved-routes.ts'
+
+type Parts = {
+  path: string
+  greeting: Greeting
+  edge: Pick<EdgeServer, 'changeRoutes' | 'forgetOthers' | 'purge' | 'purgeEverything' | 'appliedPurge' | 'inspect'>
+  table: RouteTable
+  saved: SavedRoutes
+  lease: Lease
+  report(error: unknown): void
+}
+
+export function followControl({ path, greeting, edge, table, saved, lease, report }: Parts) {
+  let control: Caller<ControlMethodsForEdge> | undefined
+  let revision: number | null = null
+  const begun = Promise.withResolvers<void>()
+
+  const methods: EdgeMethodsForControl = {
+    revision: () => revision,
+    setRoutes({ routes, isWhole, revision: of }) {
+      doing('routes')
+      edge.changeRoutes(isWhole ? table.setAllRoutes(routes) : table.setRoutes(routes))
+      if (isWhole) edge.forgetOthers()
+      revision = of
+      // Without saved routes a restart begins with none, but that is better than failing because the disk is full.
+      const saving = isWhole ? saved.replace(routes) : saved.change(routes, table)
+      saving.catch(report)
+      // Its lease begins with the first routes of a connection.
+      if (!lease.isCurrent()) setImmediate(renew)
+    },
+    purge({ number, purge }) {
+      doing('purge')
+      if (!edge.purge(purge, number)) throw new Error('the purge would not hold after a restart')
+    },
+    inspect: ({ environment, url }) => edge.inspect(environment, url),
+  }
+
+  /** Without an answer, and where a purge could not be applied, the lease runs out. */
+  async function renew() {
+    const sentTime = lease.now()
+    const missed = await control?.call('renew', edge.appliedPurge()).catch(() => undefined)
+    if (!missed) return
+    const isApplied =
+      'purges' in missed
+        ? missed.purges.every(({ number, purge }) => edge.purge(purge, number))
+        : edge.purgeEverything(missed.everythingUntil)
+    if (isApplied) lease.renewed(sentTime)
+    if (isApplied) begun.resolve()
+  }
+
+  const following = followPeer<Frame, Frame>({
+    path,
+    greeting,
+    async onPeer(peer) {
+      const opened = createCaller<ControlMethodsForEdge>(peer, methods)
+      control = opened
+      void renew()
+      const renewals = setInterval(renew, RENEW_MS)
+      await opened.closed
+      clearInterval(renewals)
+      if (control === opened) control = undefined
+    },
+    onRefused: () => begun.resolve(),
+  })
+
+  return {
+    notify: ((method, argument) => control?.notify(method, argument)) as Caller<ControlMethodsForEdge>['notify'],
+    /** Resolves with the first lease, and thus with the routes of now; also if there is no control process to wait for. */
+    begun: begun.promise,
+    /** Resolves when it was received, or there is no control process. */
+    async sendLast(environments: Parameters<ControlMethodsForEdge['traffic']>[0]) {
+      await control?.call('traffic', environments).catch(() => undefined)
+    },
+    stop: following.stop,
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The messages of an edge. It follows two processes, and goes on without either of them: the control process knows which
+ * deployment a host leads to and what was purged, the agent knows where the instances of deployments are.
+ */
+import type { Stall } from '../../watchdog/index.ts'
+import type { Inspection, Purge } from '../cache/index.ts'
+import type { Counts } from '../counts.ts'
+import type { EnvironmentRoutes, InstanceReport } from '../routes.ts'
+
+export type NumberedPurge = { number: number; purge: Purge }
+
+/** What the control process asks of an edge. */
+export type EdgeMethodsForControl = {
+  /** The routes that this process was sent last; null before the first. */
+  revision(argument: null): number | null
+  /** Resolves when they are in use. `isWhole`: there are no other environments. */
+  setRoutes(argument: { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number }): void
+  /** Resolves when no later request is answered with what is purged. */
+  purge(purge: NumberedPurge): void
+  /** What is stored for a URL of the environment. */
+  inspect(argument: { environment: string; url: string }): Promise<Inspection>
+}
+
+/** The purges after a number; or everything is to be purged, as they are not known any more. */
+export type MissedPurges = { purges: readonly NumberedPurge[] } | { everythingUntil: number }
+
+/** What an edge asks of the control process. */
+export type ControlMethodsForEdge = {
+  /** Renews the lease (`lease.ts`), and returns the purges after the one that the edge has applied last. */
+  renew(applied: number): Promise<MissedPurges>
+  /** The traffic since the last report, by environment. */
+  traffic(environments: Record<string, Counts>): void
+  /** The event loop of the edge was blocked. */
+  stalled(stall: Stall): void
+  /** A fault that the operator should know about; the edge goes on. */
+  trouble(message: string): void
+}
+
+/** What the agent asks of an edge. */
+export type EdgeMethodsForAgent = {
+  /** Where instances are: of all deployments first (`isWhole`), and then of those that change. Null: it has ended. */
+  setInstances(argument: { reports: Record<string, InstanceReport | null>; isWhole: boolean }): void
+  /** Resolves when no request of this instance is in flight; after the time, the remaining ones are aborted. */
+  drain(argument: { instance: string; graceMs: number }): Promise<void>
+}
+
+/** What an edge asks of the agent. */
+export type AgentMethodsForEdge = {
+  /** A visitor waits for this deployment, which sleeps. */
+  wake(deployment: string): void
+  /** Requests since the last report, by deployment; one that is still going on counts in each report. */
+  activity(deployments: Record<string, number>): void
+  /** Requests in flight, by deployment. */
+  load(deployments: Record<string, number>): void
+}

@@ -1,0 +1,106 @@
+/**
+ * The edge as a process. It begins with the routes that it saved, or with those of the control process if one is there. It
+ * follows that process and the agent over their sockets, and goes on with what it was last told while they are away.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Greeting, PROTOCOL } from '../../channel/index.ts'
+import { watchStalls } from '../../watchdog/index.ts'
+import type { CacheSettings } from '../cache/index.ts'
+import { createRouteTable } from '../route-table.ts'
+import { createEdgeServer } from '../server.ts'
+import { followAgent } from './follow-agent.ts'
+import { followControl } from './follow-control.ts'
+import { createLease } from './lease.ts'
+import { createSavedRoutes } from './saved-routes.ts'
+
+export type EdgeSettings = {
+  /** Names this process, so that others of its machine can find out whether it is gone. */
+  name: string
+  version: string
+  /** A socket that the parent process listens on, or an address. */
+  listen: { fd: number } | { host: string; port: number }
+  routesFile: string
+  trustedProxies: readonly string[]
+  countsPaths: boolean
+  cache: CacheSettings
+  controlSocket: string
+  agentSocket: string
+}
+
+const ACTIVITY_MS = 5000
+/** How long an edge that starts waits for a control process that is there: its connections wait meanwhile. */
+const FIRST_LEASE_MS = 2000
+/** Decides how soon a busy app gets another instance. */
+const LOAD_MS = 1000
+/** The same fault is reported once in this time: one that every request meets must not flood the log. */
+const TROUBLE_MS = 10_000
+
+export async function runEdge(settings: EdgeSettings) {
+  const { name, version, listen, routesFile, trustedProxies, countsPaths, cache, controlSocket, agentSocket } = settings
+  const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
+  const table = createRouteTable()
+  const saved = createSavedRoutes(routesFile)
+  const lease = createLease()
+  const report = createReport((message) => control.notify('trouble', message))
+  const edge = createEdgeServer({
+    wake: (deployment) => agent.notify('wake', deployment),
+    report,
+    mayUseStored: lease.isCurrent,
+  })
+  // An unexpected error concerns one request. Exiting would abort all the others, and a client could repeat it at will.
+  process.on('uncaughtException', report)
+  process.on('unhandledRejection', report)
+
+  edge.trust(trustedProxies)
+  if (countsPaths) edge.countPaths()
+  await edge.openCache(cache)
+  edge.changeRoutes(table.setRoutes(await saved.load()))
+  const control = followControl({ path: controlSocket, greeting, edge, table, saved, lease, report })
+  const agent = followAgent({ path: agentSocket, greeting, edge, table })
+  await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
+  await new Promise<void>((resolve, reject) => {
+    edge.http.once('error', reject)
+    edge.http.listen(listen, resolve)
+  })
+  const activity = setInterval(() => {
+    const deployments = edge.takeActivity()
+    if (deployments) agent.notify('activity', deployments)
+    const environments = edge.takeCounts()
+    if (environments) control.notify('traffic', environments)
+  }, ACTIVITY_MS)
+  let wasLoaded = false
+  const loads = setInterval(() => {
+    const load = edge.load()
+    const isLoaded = Object.keys(load).length > 0
+    if (isLoaded || wasLoaded) agent.notify('load', load)
+    wasLoaded = isLoaded
+  }, LOAD_MS)
+  const forgetStalls = watchStalls((stall) => control.notify('stalled', stall))
+
+  const address = edge.http.address()
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    /** Accepts no new connection, and resolves when the last one is closed. `isReplaced`: another edge accepts in its place. */
+    async stop({ isReplaced }: { isReplaced: boolean }) {
+      if (isReplaced) saved.close()
+      await (isReplaced ? edge.retire() : edge.stop())
+      clearInterval(activity)
+      clearInterval(loads)
+      await edge.closeCache()
+      await control.sendLast(edge.takeCounts() ?? {})
+      forgetStalls()
+      await Promise.all([control.stop(), agent.stop()])
+    },
+  }
+}
+
+function createReport(send: (message: string) => void) {
+  const reported = new Set<string>()
+  return (error: unknown) => {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    if (reported.has(message)) return
+    reported.add(message)
+    setTimeout(() => reported.delete(message), TROUBLE_MS).unref()
+    send(message)
+  }
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRouteTable } from './route-table.ts'
+import type { RouteTarget } from './routes.ts'
+
+const server = (environment: string, deployment: string): RouteTarget => ({ kind: 'server', environment, deployment })
+const running = (instance: string) =>
+  ({ state: 'running', instances: [{ instance, host: '127.0.0.1', port: 1 }] }) as const
+
+test('a server is awaited until its instance is reported', () => {
+  const table = createRouteTable()
+  const routed = table.setRoutes([{ environment: 'e1', hosts: { a: server('e1', 'd1') } }])
+  assert.deepEqual(routed.get('a'), { kind: 'awaited', environment: 'e1', deployment: 'd1' })
+  assert.equal(table.setInstance('d1', { state: 'asleep' }).get('a')?.kind, 'asleep')
+  assert.equal(table.setInstance('d1', running('i1')).get('a')?.kind, 'server')
+  assert.equal(table.setInstance('d1', { state: 'down' }).get('a')?.kind, 'down')
+})
+
+test('an instance that is reported before its route is used at once', () => {
+  const table = createRouteTable()
+  assert.equal(table.setInstance('d1', running('i1')).size, 0)
+  const routed = table.setRoutes([{ environment: 'e1', hosts: { a: server('e1', 'd1') } }])
+  assert.deepEqual(routed.get('a'), { ...server('e1', 'd1'), ...running('i1').instances[0] })
+})
+
+test('a change names the hosts of its environment and no others', () => {
+  const table = createRouteTable()
+  table.setRoutes([
+    { environment: 'e1', hosts: { a: server('e1', 'd1'), old: server('e1', 'd1') } },
+    { environment: 'e2', hosts: { b: server('e2', 'd2') } },
+  ])
+  const changes = table.setRoutes([{ environment: 'e1', hosts: { a: server('e1', 'd3') } }])
+  assert.deepEqual([...changes.keys()].toSorted(), ['a', 'old'])
+  assert.equal(changes.get('old'), undefined)
+})
+
+test('a host that moved to another environment stays there, in whichever order the two are told', () => {
+  for (const order of [
+    ['e1', 'e2'],
+    ['e2', 'e1'],
+  ]) {
+    const table = createRouteTable()
+    table.setRoutes([{ environment: 'e1', hosts: { shop: server('e1', 'd1') } }])
+    const hosts = { e1: {}, e2: { shop: server('e2', 'd2') } }
+    let last: string | undefined
+    for (const environment of order) {
+      const changes = table.setRoutes([{ environment, hosts: hosts[environment as keyof typeof hosts] }])
+      if (changes.has('shop')) last = changes.get('shop')?.environment
+    }
+    assert.equal(last, 'e2')
+  }
+})
+
+test('a whole table removes the environments that it does not have', () => {
+  const table = createRouteTable()
+  table.setRoutes([{ environment: 'e1', hosts: { a: server('e1', 'd1') } }])
+  const changes = table.setAllRoutes([{ environment: 'e2', hosts: { b: { kind: 'empty', environment: 'e2' } } }])
+  assert.deepEqual(
+    [...changes],
+    [
+      ['a', undefined],
+      ['b', { kind: 'empty', environment: 'e2' }],
+    ],
+  )
+  assert.deepEqual(
+    table.all().map(({ environment }) => environment),
+    ['e2'],
+  )
+})
+
+test('a server with several instances is one target that knows all of them', () => {
+  const table = createRouteTable()
+  table.setRoutes([{ environment: 'e1', hosts: { a: server('e1', 'd1') } }])
+  const [one, two] = [
+    { instance: 'i1', host: '127.0.0.1', port: 1 },
+    { instance: 'i2', host: '127.0.0.1', port: 2 },
+  ]
+  const routed = table.setInstance('d1', { state: 'running', instances: [one, two] }).get('a')
+  assert.ok(routed?.kind === 'server')
+  assert.deepEqual(
+    routed.peers?.map(({ instance }) => instance),
+    ['i1', 'i2'],
+  )
+})

@@ -1,0 +1,78 @@
+/**
+ * The life of a supervised process, seen from inside: it is told what to begin with, says when it is ready, and ends when it is
+ * told to or when the process that started it is gone.
+ */
+
+import { createListeners } from '../base/index.ts'
+
+/** What the parent sends. */
+export type ToChild =
+  | { kind: 'begin'; begin: unknown }
+  | { kind: 'relisten' }
+  /** The old process has stopped, or waits to be replaced. */
+  | { kind: 'takeOver' }
+  | { kind: 'stop'; isReplaced: boolean }
+
+/** What a child sends. */
+export type FromChild =
+  | { kind: 'ready'; ready: unknown }
+  | { kind: 'tookOver' }
+  | { kind: 'failed'; message: string }
+  /** The service cannot go on, and must not be started again by itself. */
+  | { kind: 'fatal'; message: string }
+
+/** The descriptor of the first socket of a child: after its own three, and the channel to the parent. */
+export const FIRST_SOCKET = 4
+
+/** `endsAtSigterm`: another process takes its place then. Without it, only the parent decides when the process stops. */
+export function createChildLife<Begin, Ready>({ endsAtSigterm = false } = {}) {
+  const begin = Promise.withResolvers<Begin>()
+  const stopRequested = Promise.withResolvers<{ isReplaced: boolean }>()
+  const takeOver = Promise.withResolvers<void>()
+  const relisten = createListeners<void>()
+  process.on('message', (message: ToChild) => {
+    if (message.kind === 'begin') begin.resolve(message.begin as Begin)
+    else if (message.kind === 'relisten') relisten.notify()
+    else if (message.kind === 'takeOver') takeOver.resolve()
+    else stopRequested.resolve(message)
+  })
+  process.on('disconnect', () => process.exit())
+  // Ctrl-C in a terminal signals the whole process group, but the parent decides when this process stops.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  if (endsAtSigterm) process.on('SIGTERM', () => stopRequested.resolve({ isReplaced: true }))
+
+  return {
+    begin: begin.promise,
+    ready: (ready: Ready) => send({ kind: 'ready', ready }),
+    /** The process whose place this one takes has stopped, or waits to be replaced. */
+    takeOverRequested: takeOver.promise,
+    tookOver: () => send({ kind: 'tookOver' }),
+    /** `isReplaced`: another process already does the work of this one. */
+    stopRequested: stopRequested.promise,
+    /** The process that was to replace this one has ended, and this one has to open its Unix socket again. */
+    onRelisten: relisten.add,
+    /** The service cannot go on: the parent ends all of it. */
+    fail: (error: Error) => send({ kind: 'fatal', message: error.message }),
+    /** Lets this process end when nothing is left to do. */
+    leave() {
+      process.removeAllListeners('disconnect')
+      process.disconnect()
+    },
+  }
+}
+
+export type ChildLife<Begin, Ready> = ReturnType<typeof createChildLife<Begin, Ready>>
+
+function send(message: FromChild) {
+  process.send?.(message)
+}
+
+/** Runs the process until it is told to stop. An error at the start is for the parent to report. */
+export async function live(run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    send({ kind: 'failed', message: error instanceof Error ? error.message : String(error) })
+    process.exit(1)
+  }
+}

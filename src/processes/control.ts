@@ -1,0 +1,208 @@
+/** The control process: what it is made of, in the order in which it starts. It stops in the reverse order. */
+import { createAgentClient } from '../agent/index.ts'
+import { createLog } from '../base/index.ts'
+import { filesIn } from '../data-files.ts'
+import { openDatabase } from '../data-folder.ts'
+import { createWarmUp, recordVisits } from '../deployments/index.ts'
+import type { Edges } from '../edge/index.ts'
+import { openMachine } from '../machine.ts'
+import { openPortal } from '../portal/index.ts'
+import {
+  assembleApi,
+  assembleMetrics,
+  assembleRequests,
+  assembleRetention,
+  createAdmission,
+  createDeploying,
+  createHosting,
+  createLive,
+  createOnStall,
+  createRecords,
+  listenToApps,
+  openEdges,
+  openStores,
+  openTraffic,
+  startOperations,
+  startRetries,
+} from '../service/index.ts'
+import { type Config, formatListen, type Listen } from '../settings.ts'
+import { openVault, watchPlace } from '../storage/index.ts'
+import { version } from '../version.ts'
+import { watchStalls } from '../watchdog/index.ts'
+import { welcome } from '../welcome.ts'
+import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
+
+/** Together less than the 30 seconds within which a stop is promised. */
+const GRACE_MS = { api: 5_000, worker: 10_000, edges: 5_000, retention: 2_000 }
+
+/** The descriptors of its sockets. */
+const SOCKETS = { api: FIRST_SOCKET, inApp: FIRST_SOCKET + 1 }
+
+/**
+ * Where the edges listen, how many sockets there are for apps, and whether another control process goes on until this one is
+ * told to take over.
+ */
+export type ControlBegin = { edge: Listen; inAppCount: number; isReload: boolean }
+export type ControlReady = { api: string; edge: string }
+
+export async function runControlProcess(config: Config) {
+  const life: ChildLife<ControlBegin, ControlReady> = createChildLife({ endsAtSigterm: true })
+  const begin = await life.begin
+  const started = new AsyncDisposableStack()
+  try {
+    // Started again, this process would take an empty data folder for a new one.
+    const mayWork = begin.isReload ? life.takeOverRequested : Promise.resolve()
+    const { api, edges } = await start({ config, begin, started, mayWork, onDeath: life.fail })
+    life.onRelisten(() => void edges.reopen())
+    life.ready({ api, edge: `http://${formatListen(begin.edge)}` })
+    mayWork.then(life.tookOver)
+    const { isReplaced } = await life.stopRequested
+    // The edges follow the process that takes over.
+    if (isReplaced) await edges.close(0)
+  } finally {
+    await started.disposeAsync()
+  }
+  life.leave()
+}
+
+type Parts = {
+  config: Config
+  begin: ControlBegin
+  started: AsyncDisposableStack
+  /** Operations are not begun before. */
+  mayWork: Promise<void>
+  onDeath(error: Error): void
+}
+
+async function start({ config, begin, started, mayWork, onDeath }: Parts): Promise<{ api: string; edges: Edges }> {
+  const files = filesIn(config.dataDir)
+  const log = createLog(config.logLevel, config.logFormat)
+
+  // The database.
+  const database = await openDatabase(config.dataDir, { onDeath, isShared: begin.isReload })
+  started.defer(() => database.sql.close())
+  const { sql, clock } = database
+  started.defer(await watchPlace(files.database, clock, onDeath))
+  const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
+  const records = createRecords({ config, database, vault })
+
+  // The edges, which have been answering visitors all the time.
+  const traffic = await openTraffic({ config, log, database })
+  // Stops after the edges, which send their last counts when they stop.
+  started.defer(() => traffic.stop())
+  const edges = await openEdges({ files, log, database })
+  started.defer(() => edges.close(GRACE_MS.edges))
+  edges.onTraffic(traffic.receive)
+  traffic.start()
+
+  // The agent, and what apps run on.
+  const visits = recordVisits({ clock, log, wantedInstances: records.wantedInstances })
+  started.defer(() => visits.stop())
+  const agent = createAgentClient({ clock, log, version, path: files.agentSocket, onVisited: visits.add })
+  started.defer(() => agent.stop())
+  const machine = await openMachine(config, files.toolchain, { agent, log })
+  started.defer(() => machine.close())
+  const hosting = createHosting({
+    config,
+    log,
+    database,
+    machine,
+    agent,
+    edges,
+    records,
+    // No app runs before `retention` is made below, so none asks for space earlier.
+    admitKvGrowth: (environmentId, growth) => retention.kvQuota.take(environmentId, growth),
+  })
+  const { instances } = hosting
+  started.defer(() => hosting.inApp.close())
+  const stores = await openStores({ config, files, database })
+  const retention = assembleRetention({ config, log, database, machine, records, stores, hosting })
+  const { appVariables, reopenService } = await listenToApps({
+    database,
+    machine,
+    records,
+    hosting,
+    fds: Array.from({ length: begin.inAppCount }, (_, at) => SOCKETS.inApp + at),
+  })
+
+  // The agent is told what is live. Apps that were awake and do not run are started again.
+  const live = createLive({
+    config,
+    log,
+    database,
+    machine,
+    edges,
+    edgePort: begin.edge.port,
+    records,
+    stores,
+    hosting,
+    appVariables,
+  })
+  const { routing } = live
+  const warmUp = createWarmUp({ log, instances })
+  started.defer(() => warmUp.stop())
+  const restore = async () => void warmUp.start(await live.launcher.restore())
+  await restore()
+  // Another agent has taken over from one that died with all apps.
+  agent.onRestart(() => {
+    reopenService()
+      .then(restore)
+      .catch((error) => log.error({ err: error }, 'apps could not be started again'))
+  })
+  await routing.start()
+  started.defer(() => routing.stop())
+  // In a reload, the edges follow the old control process until it is gone.
+  if (!begin.isReload && config.roles.includes('edge')) await edges.untilRouted(config.edges)
+
+  // Operations are worked on from here on.
+  const deploying = createDeploying({
+    config,
+    log,
+    database,
+    machine,
+    records,
+    stores,
+    hosting,
+    appVariables,
+    live,
+    retention,
+  })
+  const worker = startOperations({ config, log, database, deploying, mayWork })
+  started.defer(() => worker.stop(GRACE_MS.worker))
+  retention.rounds.start()
+  started.defer(() => retention.rounds.stop(GRACE_MS.retention))
+  const metrics = assembleMetrics({ database, edges, worker, retention })
+  const onStall = createOnStall({ config, log, metrics })
+  edges.onStall(onStall('edge'))
+  started.defer(watchStalls(onStall('control')))
+  const admission = createAdmission({ config, database, machine, retention })
+  const retrying = startRetries({ config, log, database, machine, records, deploying, admission })
+  started.defer(() => retrying.stop())
+
+  // Users and webhooks are answered from here on.
+  const requests = assembleRequests({ config, database, records, hosting, live, deploying, admission })
+  const portal = openPortal({ log })
+  started.defer(() => portal.stop())
+  const api = assembleApi({
+    config,
+    log,
+    database,
+    machine,
+    edges,
+    traffic,
+    records,
+    stores,
+    hosting,
+    retention,
+    live,
+    deploying,
+    metrics,
+    admission,
+    requests,
+    portal,
+  })
+  started.defer(() => api.stop(GRACE_MS.api))
+  const apiUrl = await api.listen(SOCKETS.api)
+  await welcome(database, api.publicUrl(), config.domain, live.siteUrl)
+  return { api: apiUrl, edges }
+}

@@ -1,0 +1,31 @@
+/** The process of an edge. */
+import { processName } from '../base/index.ts'
+import { filesIn } from '../data-files.ts'
+import { runEdge } from '../edge/index.ts'
+import type { Config } from '../settings.ts'
+import { version } from '../version.ts'
+import { createChildLife, FIRST_SOCKET } from './child.ts'
+
+/** Which of the edges of this machine it is. They share the memory and the disk for what is stored. */
+export type EdgeBegin = { index: number; count: number }
+
+export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cacheMemory, cacheDisk }: Config) {
+  const life = createChildLife<EdgeBegin, null>()
+  const { index, count } = await life.begin
+  const files = filesIn(dataDir)
+  const own = (path: string) => (index === 0 ? path : `${path}.${index}`)
+  const edge = await runEdge({
+    name: processName(),
+    version,
+    listen: { fd: FIRST_SOCKET },
+    routesFile: own(files.routes),
+    trustedProxies,
+    countsPaths: countPaths,
+    cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
+    controlSocket: files.controlSocket,
+    agentSocket: files.agentSocket,
+  })
+  life.ready(null)
+  await edge.stop(await life.stopRequested)
+  life.leave()
+}

@@ -1,0 +1,97 @@
+/**
+ * Visitors do not notice that the control process is restarted or killed, or that a new version takes over: under constant
+ * load of several kinds no request fails, no connection breaks, apps keep their processes, and nothing that was acknowledged
+ * is lost.
+ */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { rounds } from '../../support/long.ts'
+import { type Load, startLoad } from '../../support/service/constant-load.ts'
+import { copyOf, reload } from '../../support/service/copies.ts'
+import { deploy } from '../../support/service/deploy.ts'
+import { createEnvironment } from '../../support/service/environment.ts'
+import { processesOf } from '../../support/service/processes.ts'
+import { startService } from '../../support/service/service.ts'
+import { until } from '../../support/until.ts'
+
+const ends: (() => unknown)[] = []
+const scope = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+const service = await startService(scope)
+const as = await service.login()
+const environment = await createEnvironment(service, as)
+const APP = `
+  const started = String(Math.random())
+  let text = '0'
+  const server = require('node:http').createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url, 'http://app')
+    if (pathname === '/started') return response.setHeader('cache-control', 'no-store').end(started)
+    if (pathname === '/set') { text = searchParams.get('text'); return response.setHeader('cache-control', 'no-store').end() }
+    if (pathname === '/stored') return response.setHeader('cache-control', 's-maxage=3600').end(text)
+    if (pathname === '/upload') {
+      let bytes = 0
+      request.on('data', (chunk) => { bytes += chunk.length })
+      return request.on('end', () => response.end(String(bytes)))
+    }
+    response.setHeader('cache-control', 'no-store')
+    if (pathname !== '/stream') return response.end('fresh')
+    let sent = 0
+    const timer = setInterval(() => {
+      response.write('piece ' + ++sent + '\\n')
+      if (sent === 20) { clearInterval(timer); response.end('end') }
+    }, 100)
+  })
+  server.on('upgrade', (request, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n')
+    socket.pipe(socket).on('error', () => undefined)
+  })
+  server.listen(process.env.PORT, process.env.HOST)`
+const files = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }), 'server.js': APP }
+assert.equal((await deploy(service, as, environment.name, files)).error, undefined)
+
+const load: Load = await startLoad(scope, { service, as, environment })
+const started = await load.get('/started')
+
+/** Fails if a visitor has noticed anything, or an app has another process. */
+async function assertUnnoticed(what: string) {
+  const seen = await load.take()
+  assert.deepEqual(seen.failures, [], what)
+  for (const [kind, count] of Object.entries(seen.counts)) assert.ok(count > 0, `${what}: no ${kind}`)
+  assert.equal(await load.get('/started'), started, what)
+}
+
+const untilReady = () =>
+  until(
+    async () => (await fetch(`${service.api}/readyz`).catch(() => undefined))?.status === 200,
+    'the service is ready',
+  )
+
+async function replaceControl(signal: 'SIGTERM' | 'SIGKILL') {
+  const { control: old } = processesOf(service.pid)
+  assert.ok(old)
+  process.kill(old, signal)
+  await until(() => ![undefined, old].includes(processesOf(service.pid).control))
+  await untilReady()
+  await load.untilPurged()
+}
+
+for (const [signal, what] of [
+  ['SIGTERM', 'restarted'],
+  ['SIGKILL', 'killed'],
+] as const)
+  test(`the control process is ${what} again and again`, async () => {
+    for (let round = 0; round < rounds({ short: 2, long: 20 }); round++) await replaceControl(signal)
+    await assertUnnoticed(what)
+  })
+
+test('one version after the other takes over', async () => {
+  for (let round = 0; round < rounds({ short: 1, long: 10 }); round++) {
+    const { stdout } = await reload(await copyOf(scope, `9.9.${round}`), service)
+    assert.match(stdout, /serves now/)
+    await untilReady()
+    await load.untilPurged()
+  }
+  await assertUnnoticed('a reload')
+})

@@ -1,0 +1,160 @@
+/** An edge in a process of its own; this process is the control process and the agent that it follows. */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createListeners, createLog, isProcessGone, processName, systemClock } from '../../../src/base/index.ts'
+import { type Caller, createCaller, type Frame, listenToPeers, PROTOCOL } from '../../../src/channel/index.ts'
+import {
+  type AgentMethodsForEdge,
+  type EdgeMember,
+  type EdgeMethodsForAgent,
+  type EdgeRecords,
+  type EdgeSettings,
+  listenToEdges,
+  type Purge,
+} from '../../../src/edge/index.ts'
+import type { NumberedPurge } from '../../../src/edge/process/messages.ts'
+import { FIRST_SOCKET } from '../../../src/processes/child.ts'
+import { openSocket } from '../../../src/processes/sockets.ts'
+import { supervise } from '../../../src/processes/supervised.ts'
+import { until } from '../until.ts'
+import type { Routes } from './publish.ts'
+
+const PROGRAM = fileURLToPath(new URL('./edge-program.ts', import.meta.url))
+
+type Given = {
+  /** Routes are saved here, and sockets are made here. */
+  folder: string
+  cache: EdgeSettings['cache']
+  countsPaths?: boolean
+  records?: EdgeRecords
+}
+
+export async function startEdge({ folder, cache, countsPaths = false, records = inMemory() }: Given) {
+  const clock = systemClock
+  const log = createLog('silent')
+  const greetingOf = (role: string) => ({ protocol: PROTOCOL, role, process: processName(), version: 'test' })
+  const [controlSocket, agentSocket] = [join(folder, 'control.sock'), join(folder, 'agent.sock')]
+  let renewals = 0
+  const counted: EdgeRecords = {
+    ...records,
+    purgesSince(number) {
+      renewals++
+      return records.purgesSince(number)
+    },
+  }
+  const listen = () =>
+    listenToEdges({ clock, log, path: controlSocket, greeting: greetingOf('control'), records: counted })
+  let edges = await listen()
+  const woken = createListeners<string>()
+  const active = createListeners<Record<string, number>>()
+  /** Nothing is sent before: an edge that is told of no environment forgets what it has stored. */
+  let published: Routes | undefined
+  let revision = 0
+  let agent: Caller<EdgeMethodsForAgent> | undefined
+
+  const sendRoutes = async (member: EdgeMember) => {
+    if (published) await edges.setRoutes(member, { routes: published.routes, isWhole: true, revision: ++revision })
+    else member.isRouted = true
+  }
+  edges.onConnected((member) => void sendRoutes(member))
+  const isLeased = async () => {
+    if (!edges.isServing() || agent === undefined || renewals === 0) return false
+    // The answer to its renewal arrives before this message.
+    await edges.inspect('none', 'http://none/')
+    return true
+  }
+  const agentServer = await listenToPeers<Frame, Frame>({
+    path: agentSocket,
+    greeting: greetingOf('agent'),
+    onPeer(peer) {
+      const methods: AgentMethodsForEdge = { wake: woken.notify, activity: active.notify, load: () => undefined }
+      const connected = createCaller<EdgeMethodsForAgent>(peer, methods)
+      agent = connected
+      connected.closed.then(() => {
+        if (agent === connected) agent = undefined
+      })
+      connected.notify('setInstances', { reports: published?.reports ?? {}, isWhole: true })
+    },
+    onRefused: (error) => log.error({ err: error }, 'an edge was refused'),
+  })
+
+  const socket = await openSocket({ host: '127.0.0.1', port: 0 })
+  const settings: EdgeSettings = {
+    name: '',
+    version: 'test',
+    listen: { fd: FIRST_SOCKET },
+    routesFile: join(folder, 'routes.log'),
+    trustedProxies: [],
+    countsPaths,
+    cache,
+    controlSocket,
+    agentSocket,
+  }
+  const edge = await supervise<null>({
+    clock,
+    log,
+    role: 'edge',
+    command: () => [process.execPath, PROGRAM],
+    sockets: () => [socket],
+    begin: () => ({ ...settings, name: `test ${++started}` }),
+  })
+  await until(isLeased)
+
+  return {
+    address: socket.address,
+    pid: edge.pid,
+    isServing: () => edges.isServing(),
+    onTraffic: edges.onTraffic,
+    onStall: edges.onStall,
+    purge: (purge: Purge) => edges.purge(purge),
+    inspect: (environment: string, url: string) => edges.inspect(environment, url),
+    /** The control process is gone. */
+    async leave() {
+      await edges.close(0)
+    },
+    /** Another control process takes its place. */
+    async comeBack() {
+      edges = await listen()
+      edges.onConnected((member) => void sendRoutes(member))
+    },
+    /** Resolves when the process that was started last uses what it has stored. */
+    async leased() {
+      renewals = 0
+      await until(isLeased)
+    },
+    /** Resolves when the edge uses these, and no others. */
+    async publish(next: Routes) {
+      published = next
+      await agent?.call('setInstances', { reports: next.reports, isWhole: true })
+      await Promise.all(edges.serving().map(sendRoutes))
+    },
+    drain: async (instance: string, graceMs: number) =>
+      agent?.call('drain', { instance, graceMs }).catch(() => undefined),
+    onWake: woken.add,
+    onActivity: active.add,
+    async stop(graceMs: number) {
+      await edge.stop(graceMs)
+      socket.handle.close()
+      await edges.close(0)
+      await agentServer.close()
+    },
+  }
+}
+
+export type TestEdgeProcess = Awaited<ReturnType<typeof startEdge>>
+
+let started = 0
+
+/** What the database keeps. */
+function inMemory(): EdgeRecords {
+  const purges: NumberedPurge[] = []
+  const edges = new Set<string>()
+  return {
+    addPurge: async (purge) => purges.push({ number: purges.length + 1, purge }),
+    purgesSince: async (number) => ({ purges: purges.slice(number) }),
+    addEdge: async (process) => void edges.add(process),
+    removeEdge: async (process) => void edges.delete(process),
+    edges: async () => [...edges],
+    isGone: isProcessGone,
+  }
+}
