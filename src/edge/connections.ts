@@ -19,6 +19,7 @@ import type { Socket } from 'node:net'
 import { clientNetwork } from '../http/index.ts'
 import { refuseOn } from './http/strict.ts'
 import type { Limits } from './limits.ts'
+import { isEncrypted } from './tls/encrypted.ts'
 
 export type Connection = {
   readonly socket: Socket
@@ -31,6 +32,8 @@ export type Connection = {
   body: IncomingMessage | undefined
   /** A response of the fast path is written that the client does not read. */
   isAwaitingDrain: boolean
+  /** Ends it when it is idle, where more is needed than to close the socket. */
+  end?: () => void
 }
 
 type Parts = {
@@ -54,7 +57,10 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
 
   const usual: Timeout = { headMs: limits.requestHeadMs, idleMs: limits.idleClientMs }
   http.maxConnections = limits.connections
-  http.on('connection', admit)
+  http.on('connection', (socket) => {
+    // Those over TLS were admitted before their handshake.
+    if (!isEncrypted(socket)) admit(socket)
+  })
   const sweep = setInterval(() => {
     now = performance.now()
     const isCrowded = total > limits.connections * CROWDED
@@ -64,6 +70,7 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
   sweep.unref()
   http.once('close', () => clearInterval(sweep))
 
+  /** Counts a new connection, or closes it where there are too many. */
   function admit(socket: Socket) {
     const { remoteAddress } = socket
     // It was closed already.
@@ -84,24 +91,28 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
   }
 
   function endOverdue(
-    { socket, awaits, since, answers, body, isAwaitingDrain }: Connection,
+    { socket, awaits, since, answers, body, isAwaitingDrain, end }: Connection,
     { headMs, idleMs }: Timeout,
   ) {
     if (answers > 0 || body || isAwaitingDrain) return
     const age = now - since
     if (awaits === 'head' && age >= limits.requestHeadMs) refuseOn(socket, 408)
     else if (awaits === 'first' && age >= headMs) socket.destroySoon()
-    else if (awaits === 'next' && age >= idleMs) socket.destroySoon()
+    else if (awaits === 'next' && age >= idleMs) end ? end() : socket.destroySoon()
   }
 
   /** Ends the connections on which no request has begun, once what was written to them is sent. */
   function closeIdle() {
-    for (const { socket, awaits, answers, body, isAwaitingDrain } of watched.values()) {
-      if (answers === 0 && !body && !isAwaitingDrain && awaits !== 'head') socket.destroySoon()
+    for (const { socket, awaits, answers, body, isAwaitingDrain, end } of watched.values()) {
+      if (answers > 0 || body || isAwaitingDrain || awaits === 'head') continue
+      if (end) end()
+      else socket.destroySoon()
     }
   }
 
   return {
+    admit,
+
     /** The time of the last sweep, which is precise enough for timeouts of seconds. */
     now: () => now,
 

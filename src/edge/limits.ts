@@ -51,6 +51,14 @@ export const LIMITS = {
    * address that takes as many as possible still leaves nineteen of twenty to the others.
    */
   connectionsPerClient: 1000,
+  /** Streams of HTTP/2 on one connection at a time. */
+  streamsPerConnection: 128,
+  /** Bytes of a request body in HTTP/2 that a client may send before they are read. */
+  streamWindowBytes: 256 * 1024,
+  /** Memory of one connection of HTTP/2: header tables, and frames that wait. */
+  sessionBytes: 10_000_000,
+  /** Streams that a client may open and reset at once; after them, a thirtieth of it each second. */
+  streamResets: 1000,
   responseHeaderBytes: 64 * 1024,
   /** A body up to this length, where it is known, is sent in one piece once it is complete. */
   pieceBytes: 64 * 1024,

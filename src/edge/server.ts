@@ -2,14 +2,16 @@
  * The HTTP server of the edge: finds the target by host name, lets requests wait for a sleeping app, and answers them.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { Server as NetServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { doing } from '../watchdog/index.ts'
 import { createAnswers } from './answers.ts'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
+import { closeGracefully, closeSlowly } from './closing.ts'
 import { createConnections } from './connections.ts'
 import { type Counts, createCounts, type TrafficCounts } from './counts.ts'
 import { createFastPath } from './fast-path/fast-path.ts'
 import type { PlainRequest } from './fast-path/request.ts'
+import { createFrontDoor } from './front-door.ts'
 import { CountedResponse } from './http/counted-response.ts'
 import { createForwarded } from './http/forwarded.ts'
 import { PAGES, type Page, sendPage } from './http/pages.ts'
@@ -18,19 +20,23 @@ import { readAddress, type Visit } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { createPaths, type Paths } from './paths.ts'
+import type { PortalSettings } from './portal.ts'
 import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
 import { createPools } from './proxy/pools.ts'
 import { createProxy } from './proxy/proxy.ts'
 import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
-import { createReferences } from './references.ts'
 import type { RouteChanges } from './route-table.ts'
 import { type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static/static.ts'
+import { createTargets } from './targets.ts'
+import { isEncrypted } from './tls/encrypted.ts'
+import { createSecureFront, type SecureFront } from './tls/front.ts'
 
 export type EdgeServer = {
   http: Server
+  secure: SecureFront
   /** Other hosts keep their targets. */
   changeRoutes(changes: RouteChanges): void
   /** Replaces all targets. */
@@ -82,6 +88,8 @@ type Parts = {
   mayUseStored?(): boolean
   /** Without it, everything goes through node:http. Clients see no difference, which a test verifies. */
   hasFastPath?: boolean
+  /** Where the portal is served by this edge as well. */
+  portal?: PortalSettings | undefined
 }
 
 /** What to do with a request once its target is known. */
@@ -99,6 +107,7 @@ export function createEdgeServer({
   now = Date.now,
   mayUseStored = () => true,
   hasFastPath = true,
+  portal,
 }: Parts = {}): EdgeServer {
   const forwarded = createForwarded()
   const inFlight = createInFlight()
@@ -114,8 +123,7 @@ export function createEdgeServer({
   const counts = createCounts(() => paths)
   /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
   const ending = new WeakSet<Socket>()
-  const routes = new Map<string, Routed>()
-  const references = createReferences()
+  const targets = createTargets({ cache, pools, instances, statics, pending })
   let isStopping = false
   let isRetiring = false
 
@@ -125,6 +133,8 @@ export function createEdgeServer({
   )
   const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
   const fastPath = hasFastPath ? createFastPath({ http, limits, connections, answer: peek, report }) : undefined
+  const secure = createSecureFront({ http, limits, connections, answer: hasFastPath ? peek : () => undefined, report })
+  const frontDoor = createFrontDoor({ secure, forwarded, portal, hasSite: (host) => targets.find(host) !== undefined })
   http.on('request', receive)
   // The app decides whether the client is to send its body: the proxy forwards the expectation.
   http.on('checkContinue', receive)
@@ -146,6 +156,7 @@ export function createEdgeServer({
     if (!address) return sendPage(response, PAGES.badRequest)
     doing(address.host)
     const visit = { ...address, request, response, isHit: false }
+    if (frontDoor.answer(visit)) return
     countVisit(counts, environmentOf(address.host), visit)
     route(address.host, response, request, {
       goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
@@ -180,7 +191,7 @@ export function createEdgeServer({
   }
 
   const findTarget = (host: string | undefined): Routed | undefined =>
-    host === undefined ? undefined : routes.get(host)
+    host === undefined ? undefined : targets.find(host)
 
   const choose = (target: Routed | undefined): Routed | undefined =>
     target?.kind === 'server' && target.peers ? inFlight.leastBusy(target.peers) : target
@@ -190,7 +201,9 @@ export function createEdgeServer({
   /** For the fast path: the complete response, if it is in memory. */
   function peek(request: PlainRequest, socket: Socket): Wire | undefined {
     doing(request.authority)
-    const target = findTarget(toHost(request.authority))
+    const host = toHost(request.authority)
+    if (!isEncrypted(socket) && secure.isElsewhere(host)) return undefined
+    const target = findTarget(host)
     const wire = target && answers.peek(target, request, socket)
     if (wire) counts.quick(target.environment, request.target, wire)
     return wire
@@ -205,43 +218,16 @@ export function createEdgeServer({
     pending.add({ host, visitor, connection: request.socket, client, ...handlers }, target)
   }
 
-  function changeRoutes(changes: RouteChanges) {
-    const before: Routed[] = []
-    const after: Routed[] = []
-    for (const [host, target] of changes) {
-      const old = routes.get(host)
-      if (old) before.push(old)
-      if (target) after.push(target)
-      if (target) routes.set(host, target)
-      else routes.delete(host)
-    }
-    const unused = references.change(before, after)
-    // After the switch, never before: until then the old deployment may answer, and its response may be stored.
-    cache.useTargets(after)
-    cache.forget(unused.environments)
-    for (const instance of unused.instances) {
-      pools.retire(instance)
-      instances.retire(instance)
-    }
-    statics.forget(unused.staticSites, unused.manifests)
-    pending.changeRoutes(changes)
-  }
-
-  const forgetOthers = () => cache.keepOnly(references.environments())
-
   return {
     http,
+    secure,
     trust: forwarded.trust,
     countPaths() {
       paths = createPaths()
     },
-    changeRoutes,
-    useRoutes(next) {
-      const gone = [...routes.keys()].filter((host) => !next.has(host))
-      changeRoutes(new Map([...gone.map((host): [string, undefined] => [host, undefined]), ...next]))
-      forgetOthers()
-    },
-    forgetOthers,
+    changeRoutes: targets.changeRoutes,
+    useRoutes: targets.useRoutes,
+    forgetOthers: targets.forgetOthers,
     drain: inFlight.drain,
     purge: cache.purge,
     purgeEverything: cache.purgeEverything,
@@ -256,13 +242,12 @@ export function createEdgeServer({
       isStopping = true
       fastPath?.close()
       pending.refuseAll()
-      return closeGracefully(http)
+      return closeGracefully(http, secure).then(frontDoor.close)
     },
     retire() {
       isRetiring = true
       fastPath?.close()
-      // The `close` of node:http would end the connections that are idle now.
-      return new Promise((resolve) => void NetServer.prototype.close.call(http, () => resolve()))
+      return closeSlowly(http, secure).then(frontDoor.close)
     },
   }
 }
@@ -308,19 +293,6 @@ function countUpgrade(
   socket.once('close', () => counts.end(counted))
   return (status) => counts.answered(counted, status, false)
 }
-
-function closeGracefully(http: Server): Promise<void> {
-  return new Promise((resolve) => {
-    // `close` ends the connections that are idle now; those that become idle later must be ended by us.
-    const sweep = setInterval(() => http.closeIdleConnections(), SWEEP_MS)
-    http.close(() => {
-      clearInterval(sweep)
-      resolve()
-    })
-  })
-}
-
-const SWEEP_MS = 50
 
 const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)
 

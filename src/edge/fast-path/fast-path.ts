@@ -16,6 +16,7 @@ import type { Socket } from 'node:net'
 import type { Connection, Connections } from '../connections.ts'
 import { hasBody } from '../http/headers.ts'
 import { createWriter, type Wire } from '../http/wire.ts'
+import { MemorySocket } from '../http2/memory-socket.ts'
 import type { Limits } from '../limits.ts'
 import { createRequestReader, type PlainRequest } from './request.ts'
 
@@ -59,6 +60,8 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
   http.once('close', () => unsubscribe(ANNOUNCED, announce))
 
   function join(socket: Socket) {
+    // Its requests were already tried as streams of HTTP/2.
+    if (socket instanceof MemorySocket) return
     const connection = connections.watch(socket)
     const [passOn] = socket.listeners('data') as ConnectionState['passOn'][]
     if (!connection || !passOn) return

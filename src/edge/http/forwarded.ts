@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, type Socket } from 'node:net'
 import { clientNetwork, trimBlanks } from '../../http/index.ts'
+import { isEncrypted } from '../tls/encrypted.ts'
 
 export type Visitor = { address: string | undefined; protocol: 'http' | 'https' }
 
@@ -31,8 +32,9 @@ export function createForwarded() {
 
     /** Only the visitor's protocol, for a caller that has not parsed all headers. */
     protocolOf(socket: Socket, header: (name: string) => string | undefined): Visitor['protocol'] {
-      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')) return 'http'
-      return toProtocol(header('x-forwarded-proto'))
+      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')) return ownProtocol(socket)
+      const named = header('x-forwarded-proto')
+      return named === undefined ? ownProtocol(socket) : toProtocol(named)
     },
 
     /**
@@ -49,13 +51,16 @@ export function createForwarded() {
 
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
-      if (peer === undefined || !isTrusted(peer)) return { address: peer, protocol: 'http' }
+      if (peer === undefined || !isTrusted(peer)) return { address: peer, protocol: ownProtocol(socket) }
       const before = headers['x-forwarded-for']
-      const protocol = toProtocol(headers['x-forwarded-proto']?.toString())
+      const named = headers['x-forwarded-proto']?.toString()
+      const protocol = named === undefined ? ownProtocol(socket) : toProtocol(named)
       return { address: before ? `${before}, ${peer}` : peer, protocol }
     },
   }
 }
+
+const ownProtocol = (socket: Socket): Visitor['protocol'] => (isEncrypted(socket) ? 'https' : 'http')
 
 const toProtocol = (value: string | undefined): Visitor['protocol'] =>
   trimBlanks(value ?? '').toLowerCase() === 'https' ? 'https' : 'http'

@@ -21,6 +21,12 @@ export const PAGES = {
   },
   badGateway: { status: 502, title: 'No valid answer', text: 'The application did not give a valid answer.' },
   busy: { status: 503, title: 'Too busy', text: 'Too many requests are waiting. Please try again in a moment.' },
+  restarting: { status: 503, title: 'Restarting', text: 'Headland is being restarted. Please try again in a moment.' },
+  notSecure: {
+    status: 503,
+    title: 'Not ready yet',
+    text: 'The certificate for this address is being obtained. Please try again in a few minutes.',
+  },
   down: { status: 503, title: 'Not available', text: 'The application is not running at the moment.' },
   notStored: { status: 504, title: 'Not stored', text: 'Only a stored copy was asked for, and there is none.' },
   late: { status: 504, title: 'No answer in time', text: 'The application did not answer in time.' },

@@ -126,5 +126,7 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
   }
 }
 
+export type PendingRequests = ReturnType<typeof createPendingRequests>
+
 export const isWaiting = (target: Routed | undefined): target is Waiting =>
   target?.kind === 'asleep' || target?.kind === 'awaited'
