@@ -14,8 +14,12 @@ export const serviceAt = ({ host, port }: Listen): string | undefined =>
 
 /** A port that is in use is the likeliest failure of a first start, so the message names the setting to change. */
 export const cannotListen = (setting: string, listen: Listen) => (error: Error) => {
-  if (!error.message.includes('EADDRINUSE')) throw error
   const where = formatListen(listen)
+  if (error.message.includes('EACCES'))
+    throw new Error(
+      `only root, or a program with CAP_NET_BIND_SERVICE, may listen on ${where} (setting ${setting}): run the service as root, or with AmbientCapabilities=CAP_NET_BIND_SERVICE in its systemd unit, or choose a port above 1023`,
+    )
+  if (!error.message.includes('EADDRINUSE')) throw error
   throw new Error(`another program listens on ${where}: stop it, or choose another port with the setting ${setting}`)
 }
 
@@ -25,7 +29,7 @@ export function siteUrls({ domain, edgeUrl }: Config, boundPort: number): (hostL
   return (hostLabel) => `${front.protocol}//${hostLabel}.${domain}${front.port ? `:${front.port}` : ''}`
 }
 
-/** The port at which visitors reach the proxy in front of the edge by TLS. */
+/** The port at which visitors reach the edge, or the proxy in front of it, by TLS. */
 export function tlsPortOf({ edgeUrl }: Config): number {
   const front = edgeUrl === undefined ? undefined : new URL(edgeUrl)
   return front?.protocol === 'https:' && front.port ? Number(front.port) : 443

@@ -93,14 +93,22 @@ export function loadConfig({ flags = {}, env = process.env, folder = process.cwd
       throw new ConfigError(`${key} (from ${origin}) is ${shown}: ${(error as Error).message}`)
     }
   }
-  return { config: config as Config, origins: origins as Record<keyof Config, Origin> }
+  return { config: withPublicAddresses(config as Config), origins: origins as Record<keyof Config, Origin> }
+}
+
+/** With TLS of its own, the service is reached under its domain. */
+function withPublicAddresses(config: Config): Config {
+  const { tlsListen, domain } = config
+  if (!tlsListen || tlsListen.port === 0) return config
+  const url = `https://${domain}${tlsListen.port === 443 ? '' : `:${tlsListen.port}`}`
+  return { ...config, publicUrl: config.publicUrl ?? url, edgeUrl: config.edgeUrl ?? url }
 }
 
 /** Every setting as text, with secrets hidden. */
 export function describeConfig({ config, origins }: LoadedConfig): { key: string; value: string; origin: Origin }[] {
   return KEYS.map((key) => {
     const value = config[key]
-    const isListen = key === 'listen' || key === 'edgeListen'
+    const isListen = typeof value === 'object' && value !== null && 'port' in value
     return { key, value: isListen ? formatListen(value as Listen) : String(value ?? ''), origin: origins[key] }
   })
 }

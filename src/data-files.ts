@@ -5,6 +5,7 @@ export const filesIn = (dataDir: string) => ({
   database: join(dataDir, 'headland.db'),
   masterKey: join(dataDir, 'master.key'),
   routes: join(dataDir, 'routes.log'),
+  certificates: join(dataDir, 'certificates.json'),
   blobs: join(dataDir, 'blobs'),
   outputs: join(dataDir, 'outputs'),
   packages: join(dataDir, 'packages'),
@@ -17,6 +18,8 @@ export const filesIn = (dataDir: string) => ({
   agentSocket: join(dataDir, 'agent.sock'),
   /** That of the `serve` with the control process. */
   serveSocket: join(dataDir, 'serve.sock'),
+  /** That of the API, for edges that serve the portal. */
+  apiSocket: join(dataDir, 'api.sock'),
   cache: join(dataDir, 'cache'),
 })
 

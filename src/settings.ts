@@ -10,6 +10,7 @@ export type Config = {
   dataDir: string
   listen: Listen
   edgeListen: Listen
+  tlsListen: Listen | undefined
   publicUrl: string | undefined
   edgeUrl: string | undefined
   domain: string
@@ -88,6 +89,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   dataDir: setting('./data', 'Folder that holds everything that must survive.', (text) => resolve(text)),
   listen: setting('127.0.0.1:8080', 'Where API, portal and webhooks listen; port 0 picks a free one.', parseListen),
   edgeListen: setting('127.0.0.1:8081', 'Where the sites are served; port 0 picks a free one.', parseListen),
+  tlsListen: setting(
+    '',
+    'Where the sites and the portal are served over HTTPS, by HTTP/1.1 and HTTP/2; if none is given, only plain HTTP is served.',
+    (text) => (text === '' ? undefined : parseListen(text)),
+  ),
   publicUrl: setting('', 'Public address of the API, where a proxy is in front of it.', optionalUrl),
   edgeUrl: setting('', 'Public address of the edge, where a proxy is in front of it.', optionalUrl),
   domain: setting('localhost', 'Suffix of the host names given to environments.', parseDomain),

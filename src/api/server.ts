@@ -20,6 +20,7 @@ import { createPortalFiles } from './portal-files.ts'
 import { refusePreconditions } from './preconditions.ts'
 import { rawEndpoint } from './raw-endpoint.ts'
 import { isJson, type Route, type RouteCall, showsEtag } from './route.ts'
+import { createTrust } from './trust.ts'
 import { createCheck } from './validation/index.ts'
 import { withoutSecrets } from './webhook-url.ts'
 
@@ -69,7 +70,7 @@ export function createApiServer({
     childLoggerFactory: (logger) => logger,
     genReqId: newId,
     bodyLimit: LIMITS.bodyBytes,
-    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    trustProxy: createTrust(trustedProxies),
     // An upload may take as long as it makes progress; every other body has its own limit below.
     requestTimeout: 0,
     keepAliveTimeout: 65_000,

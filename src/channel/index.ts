@@ -11,3 +11,4 @@ export {
 export { connectPeer, followPeer } from './follow.ts'
 export { listenToPeers } from './listen.ts'
 export { type Greeting, IncompatiblePeer, type Peer, PROTOCOL } from './peer.ts'
+export { openUnixSocket } from './unix-socket.ts'

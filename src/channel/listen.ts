@@ -1,11 +1,7 @@
-/**
- * Accepts connections of other processes of the service on a Unix socket that only the user of the service can open. The socket
- * is made under another name and renamed, so a process that takes over replaces it in one step, and the end of the old one
- * does not remove it.
- */
-import { chmod, rename } from 'node:fs/promises'
-import { createServer, type Server, type Socket } from 'node:net'
+/** Accepts connections of other processes of the service on a Unix socket. */
+import type { Socket } from 'node:net'
 import { type Greeting, greet, type Peer } from './peer.ts'
+import { openUnixSocket } from './unix-socket.ts'
 
 type Parts<Sent, Received> = {
   path: string
@@ -18,21 +14,12 @@ type Parts<Sent, Received> = {
 export async function listenToPeers<Sent, Received>({ path, greeting, onPeer, onRefused }: Parts<Sent, Received>) {
   const sockets = new Set<Socket>()
 
-  async function open(): Promise<Server> {
-    const opened = createServer((socket) => {
+  const open = () =>
+    openUnixSocket(path, (socket) => {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
       greet<Sent, Received>(socket, greeting).then(onPeer, onRefused)
     })
-    const draft = `${path}.${process.pid}`
-    await new Promise<void>((resolve, reject) => {
-      opened.once('error', reject)
-      opened.listen(draft, resolve)
-    })
-    await chmod(draft, 0o600)
-    await rename(draft, path)
-    return opened
-  }
 
   let server = await open()
 

@@ -1,6 +1,8 @@
 export type { Inspection, Purge, StoredObject } from './cache/index.ts'
 export { type Counts, LATENCY_BOUNDS_MS } from './counts.ts'
 export type { PathCounts } from './paths.ts'
+export type { PortalSettings } from './portal.ts'
+export { createEdgeTls } from './process/edge-tls.ts'
 export { type EdgeRecords, type Edges, listenToEdges } from './process/edges.ts'
 export type { EdgeMember } from './process/member.ts'
 export type { AgentMethodsForEdge, EdgeMethodsForAgent, MissedPurges } from './process/messages.ts'

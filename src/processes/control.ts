@@ -52,8 +52,8 @@ export async function runControlProcess(config: Config) {
   try {
     // Started again, this process would take an empty data folder for a new one.
     const mayWork = begin.isReload ? life.takeOverRequested : Promise.resolve()
-    const { api, edges } = await start({ config, begin, started, mayWork, onDeath: life.fail })
-    life.onRelisten(() => void edges.reopen())
+    const { api, edges, reopen } = await start({ config, begin, started, mayWork, onDeath: life.fail })
+    life.onRelisten(reopen)
     life.ready({ api, edge: `http://${formatListen(begin.edge)}` })
     mayWork.then(life.tookOver)
     const { isReplaced } = await life.stopRequested
@@ -65,6 +65,13 @@ export async function runControlProcess(config: Config) {
   life.leave()
 }
 
+type Started = {
+  api: string
+  edges: Edges
+  /** Takes the Unix sockets again, after another process had taken them. */
+  reopen(): void
+}
+
 type Parts = {
   config: Config
   begin: ControlBegin
@@ -74,7 +81,7 @@ type Parts = {
   onDeath(error: Error): void
 }
 
-async function start({ config, begin, started, mayWork, onDeath }: Parts): Promise<{ api: string; edges: Edges }> {
+async function start({ config, begin, started, mayWork, onDeath }: Parts): Promise<Started> {
   const files = filesIn(config.dataDir)
   const log = createLog(config.logLevel, config.logFormat)
 
@@ -203,6 +210,16 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   })
   started.defer(() => api.stop(GRACE_MS.api))
   const apiUrl = await api.listen(SOCKETS.api)
+  const openToEdges = async () => {
+    if (config.tlsListen) await api.listenToEdges(files.apiSocket)
+  }
+  await openToEdges()
   await welcome(database, api.publicUrl(), config.domain, live.siteUrl)
-  return { api: apiUrl, edges }
+  return {
+    api: apiUrl,
+    edges,
+    reopen() {
+      Promise.all([edges.reopen(), openToEdges()]).catch((error) => log.error({ err: error }, 'edges cannot connect'))
+    },
+  }
 }

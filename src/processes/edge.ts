@@ -1,24 +1,31 @@
 /** The process of an edge. */
+
+import { tlsPortOf } from '../addresses.ts'
 import { processName } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
-import { runEdge } from '../edge/index.ts'
+import { type PortalSettings, runEdge } from '../edge/index.ts'
 import type { Config } from '../settings.ts'
 import { version } from '../version.ts'
 import { createChildLife, FIRST_SOCKET } from './child.ts'
 
 /** Which of the edges of this machine it is. They share the memory and the disk for what is stored. */
-export type EdgeBegin = { index: number; count: number }
+export type EdgeBegin = { index: number; count: number; hasTls: boolean }
 
-export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cacheMemory, cacheDisk }: Config) {
+const TLS_SOCKET = FIRST_SOCKET + 1
+
+export async function runEdgeProcess(config: Config) {
+  const { dataDir, trustedProxies, countPaths, cacheMemory, cacheDisk } = config
   const life = createChildLife<EdgeBegin, null>()
-  const { index, count } = await life.begin
+  const { index, count, hasTls } = await life.begin
   const files = filesIn(dataDir)
   const own = (path: string) => (index === 0 ? path : `${path}.${index}`)
   const edge = await runEdge({
     name: processName(),
     version,
     listen: { fd: FIRST_SOCKET },
+    tls: hasTls ? { listen: { fd: TLS_SOCKET }, publicPort: tlsPortOf(config), portal: portalOf(config) } : undefined,
     routesFile: own(files.routes),
+    certificatesFile: own(files.certificates),
     trustedProxies,
     countsPaths: countPaths,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
@@ -28,4 +35,11 @@ export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cach
   life.ready(null)
   await edge.stop(await life.stopRequested)
   life.leave()
+}
+
+/** The portal has the host name of the service. */
+function portalOf({ dataDir, publicUrl }: Config): PortalSettings | undefined {
+  return publicUrl === undefined
+    ? undefined
+    : { host: new URL(publicUrl).hostname, socketPath: filesIn(dataDir).apiSocket }
 }

@@ -19,7 +19,7 @@ import type { ControlReady } from './control.ts'
 import { listenToOperators } from './operators.ts'
 import { replace } from './replace.ts'
 import { openSocket, type SharedSocket } from './sockets.ts'
-import { createStarts, type Running, type Sockets } from './starts.ts'
+import { createStarts, type EdgeSockets, type Running, type Sockets } from './starts.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
 const GRACE_MS = { edge: 6_000, control: 20_000, agent: 8_000 }
@@ -121,7 +121,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
         }
       })
     if (running.control) operators = await listenToOperators({ path: filesIn(config.dataDir).serveSocket, log, reload })
-    const edge = sockets.edges[0] && { edge: `http://${formatListen(sockets.edges[0].address)}` }
+    const edge = sockets.edges[0] && { edge: `http://${formatListen(sockets.edges[0].http.address)}` }
     return {
       addresses: running.control?.ready ?? { ...edge },
       reload: () => reload(program).catch(() => undefined),
@@ -146,13 +146,18 @@ function checkSockets(dataDir: string) {
 }
 
 /** Several edges have a socket each on the same port, over which the kernel spreads connections. */
-async function openSockets({ roles, edges: count, edgeListen, listen }: Config): Promise<Sockets> {
+async function openSockets({ roles, edges: count, edgeListen, tlsListen, listen }: Config): Promise<Sockets> {
   const isShared = count > 1
-  const edges: SharedSocket[] = []
+  const edges: EdgeSockets[] = []
   if (roles.includes('edge')) {
-    edges.push(await openSocket(edgeListen, { isShared }).catch(cannotListen('edgeListen', edgeListen)))
-    const { address } = edges[0] as SharedSocket
-    while (edges.length < count) edges.push(await openSocket(address, { isShared }))
+    const http = await openSocket(edgeListen, { isShared }).catch(cannotListen('edgeListen', edgeListen))
+    const tls = tlsListen && (await openSocket(tlsListen, { isShared }).catch(cannotListen('tlsListen', tlsListen)))
+    edges.push({ http, tls })
+    while (edges.length < count)
+      edges.push({
+        http: await openSocket(http.address, { isShared }),
+        tls: tls && (await openSocket(tls.address, { isShared })),
+      })
   }
   const api = roles.includes('control') ? await openSocket(listen).catch(cannotListen('listen', listen)) : undefined
   return { edges, api, inApp: [] }

@@ -15,9 +15,11 @@ export type Running = {
   oldAgents: Set<Supervised<AgentReady>>
 }
 
+export type EdgeSockets = { http: SharedSocket; tls: SharedSocket | undefined }
+
 /** Those of the roles that run here. */
 export type Sockets = {
-  edges: readonly SharedSocket[]
+  edges: readonly EdgeSockets[]
   api: SharedSocket | undefined
   /** For each agent, that of the newest first. */
   inApp: SharedSocket[]
@@ -35,7 +37,7 @@ type StartParts = {
 /** The command is read at each start, so that a process that dies after a reload is started from the new program. */
 export function createStarts({ clock, log, config, sockets, onDeath, commandOf }: StartParts) {
   const [first] = sockets.edges
-  const edgeAddress = first?.address ?? config.edgeListen
+  const edgeAddress = first?.http.address ?? config.edgeListen
 
   return {
     agent: (onRestart: (ready: AgentReady) => void, { isSuccessor = false } = {}): Promise<Supervised<AgentReady>> =>
@@ -49,13 +51,14 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
       }),
 
     async edge(index: number): Promise<Supervised<null>> {
-      const begin: EdgeBegin = { index, count: config.edges }
+      const { http, tls } = sockets.edges[index] as EdgeSockets
+      const begin: EdgeBegin = { index, count: config.edges, hasTls: tls !== undefined }
       const edge = await supervise<null>({
         clock,
         log,
         role: 'edge',
         command: () => commandOf('edge'),
-        sockets: () => [sockets.edges[index] as SharedSocket],
+        sockets: () => [http, ...(tls ? [tls] : [])],
         begin: () => begin,
       })
       log.info({ edgePid: edge.pid(), port: edgeAddress.port }, 'the edge listens')

@@ -1,9 +1,10 @@
 /** The server of the API and the portal. */
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { urlOn } from '../addresses.ts'
 import { createApiServer } from '../api/index.ts'
 import { type Log, settlesWithin } from '../base/index.ts'
+import { openUnixSocket } from '../channel/index.ts'
 import type { Portal } from '../portal/index.ts'
 import { assembleRoutes, type RouteSources } from './routes.ts'
 
@@ -17,11 +18,19 @@ export function assembleApi(parts: Parts) {
   const publicUrl = () => config.publicUrl ?? url
   const leaving = new AbortController()
   const stopping = leaving.signal
+  let forEdges: Server | undefined
   const { auth, routes } = assembleRoutes(parts, { publicUrl, stopping })
   const api = createApiServer({ routes, auth, log, newId, metrics, trustedProxies, portal, stopping })
 
   return {
     publicUrl,
+
+    /** For edges that serve the portal. Called again, it takes the path again, after another process had taken it. */
+    async listenToEdges(path: string): Promise<void> {
+      const before = forEdges
+      forEdges = await openUnixSocket(path, (socket) => api.server.emit('connection', socket))
+      before?.close()
+    },
 
     /** On a socket that another process has opened. Resolves with the address at which this machine reaches it. */
     async listen(fd: number): Promise<string> {
@@ -36,6 +45,7 @@ export function assembleApi(parts: Parts) {
     /** Requests that are being answered may take until `graceMs` is over. */
     async stop(graceMs: number) {
       leaving.abort()
+      forEdges?.close()
       await settlesWithin(clock, api.close(), graceMs)
       api.server.closeAllConnections()
     },

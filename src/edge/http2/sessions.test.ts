@@ -22,10 +22,10 @@ test('a stream is answered by the app, and the app learns of HTTPS and the visit
   assert.equal(answer.headers['x-asked'], `GET /a?b=c ${HOST}`)
   assert.equal(answer.text, 'body')
   assert.equal(answer.headers.connection, undefined)
-  const [{ headers } = { headers: {} }] = app.asked
-  assert.equal(headers['x-forwarded-proto'], 'https')
-  assert.equal(headers['x-forwarded-for'], '127.0.0.1')
-  assert.equal(headers.cookie, 'one=1; two=2')
+  const headers = app.asked[0]?.headers
+  assert.equal(headers?.['x-forwarded-proto'], 'https')
+  assert.equal(headers?.['x-forwarded-for'], '127.0.0.1')
+  assert.equal(headers?.cookie, 'one=1; two=2')
 })
 
 test('a stored response answers further streams without the app', async (t) => {

@@ -5,19 +5,24 @@ import type { RouteTable } from '../route-table.ts'
 import type { EdgeServer } from '../server.ts'
 import { type Lease, RENEW_MS } from './lease.ts'
 import type { ControlMethodsForEdge, EdgeMethodsForControl } from './messages.ts'
+import type { SavedCertificates } from './saved-certificates.ts'
 import type { SavedRoutes } from './saved-routes.ts'
 
 type Parts = {
   path: string
   greeting: Greeting
-  edge: Pick<EdgeServer, 'changeRoutes' | 'forgetOthers' | 'purge' | 'purgeEverything' | 'appliedPurge' | 'inspect'>
+  edge: Pick<
+    EdgeServer,
+    'secure' | 'changeRoutes' | 'forgetOthers' | 'purge' | 'purgeEverything' | 'appliedPurge' | 'inspect'
+  >
   table: RouteTable
   saved: SavedRoutes
+  savedCertificates: SavedCertificates
   lease: Lease
   report(error: unknown): void
 }
 
-export function followControl({ path, greeting, edge, table, saved, lease, report }: Parts) {
+export function followControl({ path, greeting, edge, table, saved, savedCertificates, lease, report }: Parts) {
   let control: Caller<ControlMethodsForEdge> | undefined
   let revision: number | null = null
   const begun = Promise.withResolvers<void>()
@@ -39,6 +44,15 @@ export function followControl({ path, greeting, edge, table, saved, lease, repor
       doing('purge')
       if (!edge.purge(purge, number)) throw new Error('the purge would not hold after a restart')
     },
+    setCertificates({ set, removed, isWhole, ticketSecret }) {
+      const { secure } = edge
+      const kept = new Set(set.map(({ id }) => id))
+      const others = secure.certificates().flatMap(({ id }) => (kept.has(id) ? [] : id))
+      secure.changeCertificates({ set, removed: isWhole ? others : removed })
+      secure.setTicketSecret(Buffer.from(ticketSecret, 'base64'))
+      savedCertificates.save(secure.certificates()).catch(report)
+    },
+    setChallenges: (challenges) => edge.secure.setChallenges(challenges),
     inspect: ({ environment, url }) => edge.inspect(environment, url),
   }
 

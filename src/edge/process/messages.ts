@@ -6,6 +6,16 @@ import type { Stall } from '../../watchdog/index.ts'
 import type { Inspection, Purge } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
 import type { EnvironmentRoutes, InstanceReport } from '../routes.ts'
+import type { EdgeCertificate, EdgeChallenges } from '../tls/types.ts'
+
+/** `isWhole`: there are no other certificates. */
+export type CertificatesMessage = {
+  set: readonly EdgeCertificate[]
+  removed: readonly string[]
+  isWhole: boolean
+  /** Of session tickets, in base64. */
+  ticketSecret: string
+}
 
 export type NumberedPurge = { number: number; purge: Purge }
 
@@ -17,6 +27,10 @@ export type EdgeMethodsForControl = {
   setRoutes(argument: { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number }): void
   /** Resolves when no later request is answered with what is purged. */
   purge(purge: NumberedPurge): void
+  /** Resolves when they are used for new connections. */
+  setCertificates(message: CertificatesMessage): void
+  /** Resolves when they are answered. */
+  setChallenges(challenges: EdgeChallenges): void
   /** What is stored for a URL of the environment. */
   inspect(argument: { environment: string; url: string }): Promise<Inspection>
 }

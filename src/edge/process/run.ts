@@ -2,24 +2,32 @@
  * The edge as a process. It begins with the routes that it saved, or with those of the control process if one is there. It
  * follows that process and the agent over their sockets, and goes on with what it was last told while they are away.
  */
+import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Greeting, PROTOCOL } from '../../channel/index.ts'
 import { watchStalls } from '../../watchdog/index.ts'
 import type { CacheSettings } from '../cache/index.ts'
+import type { PortalSettings } from '../portal.ts'
 import { createRouteTable } from '../route-table.ts'
 import { createEdgeServer } from '../server.ts'
 import { followAgent } from './follow-agent.ts'
 import { followControl } from './follow-control.ts'
 import { createLease } from './lease.ts'
+import { createSavedCertificates } from './saved-certificates.ts'
 import { createSavedRoutes } from './saved-routes.ts'
+
+type Listening = { fd: number } | { host: string; port: number }
 
 export type EdgeSettings = {
   /** Names this process, so that others of its machine can find out whether it is gone. */
   name: string
   version: string
   /** A socket that the parent process listens on, or an address. */
-  listen: { fd: number } | { host: string; port: number }
+  listen: Listening
+  /** Where TLS is served, and at which port visitors reach it. */
+  tls?: { listen: Listening; publicPort: number; portal: PortalSettings | undefined } | undefined
   routesFile: string
+  certificatesFile: string
   trustedProxies: readonly string[]
   countsPaths: boolean
   cache: CacheSettings
@@ -36,16 +44,19 @@ const LOAD_MS = 1000
 const TROUBLE_MS = 10_000
 
 export async function runEdge(settings: EdgeSettings) {
-  const { name, version, listen, routesFile, trustedProxies, countsPaths, cache, controlSocket, agentSocket } = settings
+  const { name, version, listen, tls, routesFile, trustedProxies, countsPaths, cache, controlSocket, agentSocket } =
+    settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
   const saved = createSavedRoutes(routesFile)
+  const savedCertificates = createSavedCertificates(settings.certificatesFile)
   const lease = createLease()
   const report = createReport((message) => control.notify('trouble', message))
   const edge = createEdgeServer({
     wake: (deployment) => agent.notify('wake', deployment),
     report,
     mayUseStored: lease.isCurrent,
+    portal: tls?.portal,
   })
   // An unexpected error concerns one request. Exiting would abort all the others, and a client could repeat it at will.
   process.on('uncaughtException', report)
@@ -55,13 +66,15 @@ export async function runEdge(settings: EdgeSettings) {
   if (countsPaths) edge.countPaths()
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))
-  const control = followControl({ path: controlSocket, greeting, edge, table, saved, lease, report })
+  if (tls) edge.secure.changeCertificates({ set: await savedCertificates.load(), removed: [] })
+  const control = followControl({ path: controlSocket, greeting, edge, table, saved, savedCertificates, lease, report })
   const agent = followAgent({ path: agentSocket, greeting, edge, table })
   await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
-  await new Promise<void>((resolve, reject) => {
-    edge.http.once('error', reject)
-    edge.http.listen(listen, resolve)
-  })
+  await begin(edge.http, listen)
+  if (tls) {
+    await begin(edge.secure.server, tls.listen)
+    edge.secure.redirectTo(tls.publicPort)
+  }
   const activity = setInterval(() => {
     const deployments = edge.takeActivity()
     if (deployments) agent.notify('activity', deployments)
@@ -83,6 +96,7 @@ export async function runEdge(settings: EdgeSettings) {
     /** Accepts no new connection, and resolves when the last one is closed. `isReplaced`: another edge accepts in its place. */
     async stop({ isReplaced }: { isReplaced: boolean }) {
       if (isReplaced) saved.close()
+      if (isReplaced) savedCertificates.close()
       await (isReplaced ? edge.retire() : edge.stop())
       clearInterval(activity)
       clearInterval(loads)
@@ -92,6 +106,13 @@ export async function runEdge(settings: EdgeSettings) {
       await Promise.all([control.stop(), agent.stop()])
     },
   }
+}
+
+function begin(server: Server, listen: Listening): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(listen, resolve)
+  })
 }
 
 function createReport(send: (message: string) => void) {

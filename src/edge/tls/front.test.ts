@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { test } from 'node:test'
-import { connect, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { send } from '../../../test/support/edge/cache.ts'
 import { ask, HOST, readRaw } from '../../../test/support/edge/edge.ts'
 import { askSecurely, edgeCertificate, type SecureApp, secureApp } from '../../../test/support/edge/secure.ts'
@@ -12,7 +12,7 @@ const cached = (t: Parameters<typeof secureApp>[0]) =>
   secureApp(t, (_, response) => send(response, { 'cache-control': 'max-age=60' }))
 
 /** A handshake, and what both sides chose. */
-async function handshake(app: SecureApp, options: Parameters<typeof connect>[0] = {}): Promise<TLSSocket> {
+async function handshake(app: SecureApp, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const socket = connect({
     host: '127.0.0.1',
     port: app.securePort,

@@ -84,6 +84,7 @@ export async function startEdge({ folder, cache, countsPaths = false, records = 
     version: 'test',
     listen: { fd: FIRST_SOCKET },
     routesFile: join(folder, 'routes.log'),
+    certificatesFile: join(folder, 'certificates.json'),
     trustedProxies: [],
     countsPaths,
     cache,
