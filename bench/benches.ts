@@ -12,6 +12,7 @@ import { edgeMiss } from './edge/miss.ts'
 import { edgePeer } from './edge/peer.ts'
 import { edgePurge } from './edge/purge.ts'
 import { edgeRoutes } from './edge/routes.ts'
+import { edgeTls } from './edge/tls.ts'
 import { twoEdges } from './edges.ts'
 import { idleStatic } from './idle-static.ts'
 import { instances } from './instances.ts'
@@ -37,6 +38,7 @@ export const BENCHES: readonly Bench[] = [
   rebuildShare,
   samePackages,
   ...edgeHits,
+  edgeTls,
   twoEdges,
   instances,
   edgeMiss,

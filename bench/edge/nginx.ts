@@ -17,13 +17,15 @@ type Parts<Name extends string> = {
   /** Directives of `http`. */
   http?: string
   servers: Servers<Name>
+  /** What each `server` listens for beside plain HTTP, as `ssl http2`. */
+  listens?: string
 }
 
 export async function startNginx<Name extends string>(parts: Parts<Name>): Promise<Nginx<Name>> {
-  const { folder, http = '', servers } = parts
+  const { folder, http = '', servers, listens } = parts
   const names = Object.keys(servers) as Name[]
   const ports = await Promise.all(names.map(freePort))
-  const blocks = names.map((name, at) => `server { listen 127.0.0.1:${ports[at]}; ${servers[name]} }`)
+  const blocks = names.map((name, at) => `server { listen 127.0.0.1:${ports[at]} ${listens ?? ''}; ${servers[name]} }`)
   await writeFile(join(folder, 'nginx.conf'), configuration(folder, `${http}\n${blocks.join('\n')}`))
   const running = await startProgram({
     command: 'nginx',
@@ -31,7 +33,8 @@ export async function startNginx<Name extends string>(parts: Parts<Name>): Promi
     debianPackages: 'nginx-light',
     port: ports[0] as number,
   })
-  const urls = Object.fromEntries(names.map((name, at) => [name, `http://127.0.0.1:${ports[at]}`]))
+  const scheme = listens?.includes('ssl') ? 'https' : 'http'
+  const urls = Object.fromEntries(names.map((name, at) => [name, `${scheme}://127.0.0.1:${ports[at]}`]))
   return { ...running, urls: urls as Record<Name, string>, workerPid: workerOf(running.pid) }
 }
 

@@ -5,6 +5,7 @@ import { createListeners, createLog, isProcessGone, processName, systemClock } f
 import { type Caller, createCaller, type Frame, listenToPeers, PROTOCOL } from '../../../src/channel/index.ts'
 import {
   type AgentMethodsForEdge,
+  createEdgeTls,
   type EdgeMember,
   type EdgeMethodsForAgent,
   type EdgeRecords,
@@ -13,6 +14,7 @@ import {
   type Purge,
 } from '../../../src/edge/index.ts'
 import type { NumberedPurge } from '../../../src/edge/process/messages.ts'
+import type { EdgeCertificate } from '../../../src/edge/tls/types.ts'
 import { FIRST_SOCKET } from '../../../src/processes/child.ts'
 import { openSocket } from '../../../src/processes/sockets.ts'
 import { supervise } from '../../../src/processes/supervised.ts'
@@ -27,9 +29,12 @@ type Given = {
   cache: EdgeSettings['cache']
   countsPaths?: boolean
   records?: EdgeRecords
+  /** Serves TLS with these. */
+  certificates?: readonly EdgeCertificate[]
 }
 
-export async function startEdge({ folder, cache, countsPaths = false, records = inMemory() }: Given) {
+export async function startEdge(given: Given) {
+  const { folder, cache, countsPaths = false, records = inMemory(), certificates } = given
   const clock = systemClock
   const log = createLog('silent')
   const greetingOf = (role: string) => ({ protocol: PROTOCOL, role, process: processName(), version: 'test' })
@@ -79,10 +84,12 @@ export async function startEdge({ folder, cache, countsPaths = false, records = 
   })
 
   const socket = await openSocket({ host: '127.0.0.1', port: 0 })
+  const tlsSocket = certificates && (await openSocket({ host: '127.0.0.1', port: 0 }))
   const settings: EdgeSettings = {
     name: '',
     version: 'test',
     listen: { fd: FIRST_SOCKET },
+    tls: tlsSocket && { listen: { fd: FIRST_SOCKET + 1 }, publicPort: tlsSocket.address.port, portal: undefined },
     routesFile: join(folder, 'routes.log'),
     certificatesFile: join(folder, 'certificates.json'),
     trustedProxies: [],
@@ -96,13 +103,16 @@ export async function startEdge({ folder, cache, countsPaths = false, records = 
     log,
     role: 'edge',
     command: () => [process.execPath, PROGRAM],
-    sockets: () => [socket],
+    sockets: () => [socket, ...(tlsSocket ? [tlsSocket] : [])],
     begin: () => ({ ...settings, name: `test ${++started}` }),
   })
   await until(isLeased)
+  const edgeTls = createEdgeTls({ clock, edges })
+  if (certificates) await edgeTls.setCertificates(certificates)
 
   return {
     address: socket.address,
+    tlsAddress: tlsSocket?.address,
     pid: edge.pid,
     isServing: () => edges.isServing(),
     onTraffic: edges.onTraffic,
@@ -136,6 +146,7 @@ export async function startEdge({ folder, cache, countsPaths = false, records = 
     async stop(graceMs: number) {
       await edge.stop(graceMs)
       socket.handle.close()
+      tlsSocket?.handle.close()
       await edges.close(0)
       await agentServer.close()
     },
