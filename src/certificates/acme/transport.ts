@@ -1,5 +1,6 @@
 /** HTTPS to the CA: every answer is limited in size and time, and redirects are not followed. */
 import { Agent, request } from 'node:https'
+import { rootCertificates } from 'node:tls'
 import type { Clock } from '../../base/index.ts'
 import { CaUnreachable } from './problem.ts'
 
@@ -24,7 +25,11 @@ type Parts = {
 }
 
 export function createTransport({ ca, userAgent, signal }: Parts) {
-  const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, ...(ca ? { ca: [...ca] } : {}) })
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: MAX_SOCKETS,
+    ...(ca ? { ca: [...rootCertificates, ...ca] } : {}),
+  })
 
   return {
     ask({ method, url, body, accept }: Ask): Promise<Answer> {

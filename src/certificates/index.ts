@@ -1,0 +1,3 @@
+export { type Certificates, createCertificates, readUpload, renderCertificate } from './certificates.ts'
+export { type AcmeSettings, openCertificates } from './open.ts'
+export { type CertificateRecords, createCertificateRecords } from './store/records.ts'
