@@ -86,7 +86,10 @@ export function openCertificates(parts: Parts) {
       dnsWaitMs,
       signal: stopping.signal,
     })
-    return { acme: { client, accounts, orders, directory, hasDnsHook: dnsHook !== undefined }, close: transport.close }
+    return {
+      acme: { client, accounts, challenges, orders, directory, hasDnsHook: dnsHook !== undefined },
+      close: transport.close,
+    }
   }
 
   return {

@@ -22,6 +22,9 @@ export function createChallenges({ clock, edgeTls }: { clock: Clock; edgeTls: Ed
     })
 
   return {
+    /** Takes back what a process that died has left at the edges. */
+    reset: publish,
+
     /** Resolves when every edge gives the answer, with what takes it back. */
     async add({ type, name, token, keyAuthorization }: ChallengeAnswer): Promise<() => Promise<void>> {
       if (type === 'http-01') http.set(token, keyAuthorization)

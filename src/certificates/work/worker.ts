@@ -3,7 +3,7 @@
  * beside the rounds, a few at a time, and never two for one name.
  */
 import { createHash } from 'node:crypto'
-import { type Clock, createBuckets, createTurns, type Log, type Rate, repeat } from '../../base/index.ts'
+import { type Clock, createBuckets, createTurns, type Log, type Rate, repeat, toRfc3339 } from '../../base/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { EdgeTls } from '../../edge/index.ts'
 import type { AcmeClient } from '../acme/client.ts'
@@ -15,6 +15,7 @@ import type { AcmeAccounts } from '../store/acme-accounts.ts'
 import type { CertificateHead, CertificateRecord } from '../store/record.ts'
 import { type CertificateRecords, LEASE_MS, LeaseLost } from '../store/records.ts'
 import { renewalId } from '../x509/chain.ts'
+import type { Challenges } from './challenges.ts'
 import type { Orders } from './order.ts'
 import { createTellEdges } from './tell-edges.ts'
 
@@ -22,6 +23,7 @@ import { createTellEdges } from './tell-edges.ts'
 export type Acme = {
   client: AcmeClient
   accounts: AcmeAccounts
+  challenges: Challenges
   orders: Orders
   directory: string
   hasDnsHook: boolean
@@ -62,9 +64,10 @@ export function createCertificateWorker(parts: Parts) {
   const { signal } = stopping
   const running = new Map<string, { account: string; done: Promise<void> }>()
   const buckets = createBuckets(clock)
-  const warned = new Map<string, number>()
+  const warn = createWarnings({ clock, log })
   const tellEdges = createTellEdges({ clock, log, records, edgeTls, domain: parts.domain })
   let owners = new Map<string, WantedName>()
+  let isReset = false
 
   const inTurn = createTurns()
 
@@ -91,6 +94,8 @@ export function createCertificateWorker(parts: Parts) {
 
   async function begin() {
     if (!acme) return
+    if (!isReset) await acme.challenges.reset()
+    isReset = true
     for (const { id, accountId } of await records.due()) {
       const account = accountId ?? ''
       const ofAccount = [...running.values()].filter((each) => each.account === account).length
@@ -163,7 +168,7 @@ export function createCertificateWorker(parts: Parts) {
     const change = afterFailure(record, failure, { now: clock.now(), random: random() })
     await records.schedule(record.id, change)
     const { type, detail } = failure
-    const line = { name: record.names[0], type, detail, nextTime: new Date(change.nextTime ?? 0).toISOString() }
+    const line = { name: record.names[0], type, detail, nextTime: toRfc3339(change.nextTime ?? 0) }
     // A name that does not lead here yet is no fault.
     if (failure.kind === 'DNS') log.info(line, 'a name does not lead here, so it gets no certificate yet')
     else log.warn(line, 'a certificate could not be got')
@@ -184,17 +189,6 @@ export function createCertificateWorker(parts: Parts) {
       if (!failureOf(error, '')) throw error
       log.debug({ err: error }, 'the CA could not be asked when to renew')
     }
-  }
-
-  /** Once a day, in the log; the API shows it as well. */
-  function warn({ id, names, notAfter }: CertificateHead) {
-    const now = clock.now()
-    if (notAfter === null || notAfter - now > WARNING_MS || now - (warned.get(id) ?? 0) < WARN_AGAIN_MS) return
-    warned.set(id, now)
-    log.warn(
-      { names, notAfter: new Date(notAfter).toISOString() },
-      'an uploaded certificate expires; upload the next one',
-    )
   }
 
   let wake: () => void = () => undefined
@@ -234,6 +228,17 @@ export function createCertificateWorker(parts: Parts) {
 }
 
 export type CertificateWorker = ReturnType<typeof createCertificateWorker>
+
+/** An uploaded certificate that expires is reported in the log, once a day; the API shows it as well. */
+function createWarnings({ clock, log }: Pick<Parts, 'clock' | 'log'>) {
+  const warned = new Map<string, number>()
+  return ({ id, names, notAfter }: CertificateHead) => {
+    const now = clock.now()
+    if (notAfter === null || notAfter - now > WARNING_MS || now - (warned.get(id) ?? 0) < WARN_AGAIN_MS) return
+    warned.set(id, now)
+    log.warn({ names, notAfter: toRfc3339(notAfter) }, 'an uploaded certificate expires; upload the next one')
+  }
+}
 
 /** From 0 to 1, the same for one certificate at any time. */
 const fractionOf = ({ id, notBefore }: CertificateRecord): number =>
