@@ -59,9 +59,13 @@ function firstOf(env: NodeJS.ProcessEnv, ...variables: string[]): { variable: st
 
 /** The environment of a process that the service starts for a part of its work. Only the control process opens secrets. */
 export function roleEnvironment(role: string, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  const { [variableName('masterKey')]: _, ...others } = env
-  return role === 'control' ? env : others
+  const secrets = new Set(KEYS.filter((key) => SETTINGS[key].isSecret).map(variableName))
+  return role === 'control' ? env : Object.fromEntries(Object.entries(env).filter(([name]) => !secrets.has(name)))
 }
+
+/** For programs of the operator that the service starts: without the service's own settings, among which are secrets. */
+export const hookEnvironment = (env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('HEADLAND_')))
 
 /** The service's own environment: where npm is found, and what this machine has set for it. */
 export const machineEnvironment = (): Readonly<NodeJS.ProcessEnv> => process.env

@@ -1,5 +1,5 @@
 /** Puts the parts of this module together. */
-import { type Clock, type Log, type NewId, processName } from '../base/index.ts'
+import { type Clock, type Log, type NewId, processName, settlesWithin } from '../base/index.ts'
 import type { EdgeTls } from '../edge/index.ts'
 import type { NameCheck } from '../reach/index.ts'
 import type { Sql, Vault } from '../storage/index.ts'
@@ -96,8 +96,9 @@ export function openCertificates(parts: Parts) {
     certificates,
     worker,
     records,
-    async stop() {
-      await worker.stop()
+    /** What does not end in time is continued by the next process. */
+    async stop(graceMs = 3000) {
+      await settlesWithin(clock, worker.stop(), graceMs)
       opened?.close()
     },
   }

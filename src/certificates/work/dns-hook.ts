@@ -10,6 +10,8 @@ export type DnsHook = {
   command: readonly [file: string, ...args: string[]]
   env: Readonly<NodeJS.ProcessEnv>
   timeoutMs: number
+  /** Ends it. */
+  signal?: AbortSignal | undefined
 }
 
 const OUTPUT_LENGTH = 2000
@@ -18,7 +20,10 @@ const OUTPUT_MS = 1000
 
 type Change = { action: 'add' | 'remove'; name: string; value: string }
 
-export async function runDnsHook({ command, env, timeoutMs }: DnsHook, { action, name, value }: Change): Promise<void> {
+export async function runDnsHook(
+  { command, env, timeoutMs, signal }: DnsHook,
+  { action, name, value }: Change,
+): Promise<void> {
   const [file, ...args] = command
   const child = spawn(file, [...args, action, name, value], {
     env,
@@ -44,11 +49,16 @@ export async function runDnsHook({ command, env, timeoutMs }: DnsHook, { action,
     })
   })
   let isLate = false
+  const end = () => {
+    if (child.pid !== undefined) kill(child.pid)
+  }
   const timer = setTimeout(() => {
     isLate = true
-    if (child.pid !== undefined) kill(child.pid)
+    end()
   }, timeoutMs)
+  signal?.addEventListener('abort', end, { once: true })
   const outcome = await ended
+  signal?.removeEventListener('abort', end)
   clearTimeout(timer)
   for (const stream of [child.stdout, child.stderr]) stream.destroy()
   if (outcome === undefined) return

@@ -119,7 +119,7 @@ export function createOrders(parts: Parts) {
     if (!dnsHook) throw new AcmeProblem({ type: 'unsupportedChallenge', detail: 'there is no command for DNS-01' }, 0)
     // Recorded first, so that it is removed after a death of this process, too.
     await records.dnsRecord(id, dnsValue)
-    await runDnsHook(dnsHook, { action: 'add', name: `_acme-challenge.${name}`, value: dnsValue })
+    await runDnsHook({ ...dnsHook, signal }, { action: 'add', name: `_acme-challenge.${name}`, value: dnsValue })
     await clock.sleep(parts.dnsWaitMs, signal)
     return () => removeDnsRecord(id, name, dnsValue)
   }
@@ -127,7 +127,7 @@ export function createOrders(parts: Parts) {
   async function removeDnsRecord(id: string, name: string, value: string) {
     const change = { action: 'remove', name: `_acme-challenge.${name}`, value } as const
     try {
-      if (parts.dnsHook) await runDnsHook(parts.dnsHook, change)
+      if (parts.dnsHook) await runDnsHook({ ...parts.dnsHook, signal }, change)
     } catch (error) {
       if (!(error instanceof DnsHookFailed)) throw error
       // A record that stays does no harm, and the next order tries again to remove it.

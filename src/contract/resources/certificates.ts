@@ -24,7 +24,9 @@ export type CertificateFailure = schema.Static<typeof certificateFailure>
 export const certificate = schema.object(
   {
     name: schema.string({ description: 'accounts/{account}/certificates/{certificate}' }),
-    names: schema.array(schema.string(), { description: 'The host names that it is for. An uploaded one may have a wildcard.' }),
+    names: schema.array(schema.string(), {
+      description: 'The host names that it is for. An uploaded one may have a wildcard.',
+    }),
     usedFor: schema.array(schema.string(), {
       description: 'The host names of the account that are answered with it now.',
     }),
@@ -40,7 +42,9 @@ export const certificate = schema.object(
     issuer: schema.optional(schema.string({ description: 'Who issued it.' })),
     nextAttemptTime: schema.optional(schema.time('When the service gets it, tries again or renews it.')),
     failure: schema.optional(certificateFailure),
-    warning: schema.optional(schema.string({ description: 'What needs attention, such as an upload that expires soon.' })),
+    warning: schema.optional(
+      schema.string({ description: 'What needs attention, such as an upload that expires soon.' }),
+    ),
     createTime: schema.time('When the name was first wanted, or the certificate was uploaded.'),
   },
   { title: 'Certificate' },
@@ -55,7 +59,8 @@ export const newCertificate = schema.object(
     }),
     privateKey: schema.string({
       maxLength: 16_384,
-      description: 'Its private key as PEM, without a password: RSA with 2,048 to 4,096 bits, or ECDSA on P-256 or P-384.',
+      description:
+        'Its private key as PEM, without a password: RSA with 2,048 to 4,096 bits, or ECDSA on P-256 or P-384.',
     }),
   },
   { title: 'NewCertificate' },
