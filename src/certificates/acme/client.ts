@@ -160,7 +160,7 @@ export function createAcmeClient({ clock, transport, directoryUrl }: Parts) {
     },
 
     async order(signer: Known, url: string): Promise<Order> {
-      return readOrder(await post(signer, url, undefined), url)
+      return readOrder(await post(signer, checkUrl(url, 'the order'), undefined), url)
     },
 
     async authorization(signer: Known, url: string): Promise<Authorization> {

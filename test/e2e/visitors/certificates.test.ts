@@ -34,7 +34,8 @@ test(
       HEADLAND_DNS_SERVERS: dns.address,
     }
     const service = await startService(t, { settings })
-    const as = await service.login('owner', 'one')
+    for (const name of ['one', 'two']) await service.operator('accounts', 'create', name)
+  const as = await service.login('owner', 'one')
     const { name: environment } = await createEnvironment(service, as, { account: 'one' })
     const domains = ['www.example.com', 'away.example.com']
     assert.equal((await service.call(`/v1/${environment}/domains:replace`, { method: 'POST', as, body: { domains } })).status, 200)
