@@ -34,8 +34,7 @@ export function createCertificates({ clock, records, worker, portalHost, domain,
     if (waitMs > 0) throw new Problem('TOO_MANY_RETRIES', undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) })
   }
 
-  const hostsOf = async (accountId: string) =>
-    answeredHosts({ portalHost, domain, hasWildcard: false, sites: await sites(accountId) })
+  const hostsOf = async (accountId: string) => answeredHosts({ portalHost, domain, sites: await sites(accountId) })
 
   /** Which hosts of the account are answered with which certificate. */
   async function usesOf(accountId: string): Promise<Map<string, string[]>> {

@@ -41,7 +41,7 @@ test('no CA is asked for localhost, an address or a name without a dot', () => {
   ])
 })
 
-const hosts = answeredHosts({ ...given, hasWildcard: false })
+const hosts = answeredHosts(given)
 const certificate = (id: string, source: Candidate['source'], accountId: string | null, ...names: string[]) => ({
   id,
   source,

@@ -22,11 +22,19 @@ type Given = {
   sites: readonly Site[]
 }
 
-/** All names that visitors use, each once. Names that no CA outside of this machine can know are left out. */
-export function wantedNames({ portalHost, domain, hasWildcard, sites }: Given): WantedName[] {
-  const wanted = new Map<string, WantedName>()
+/** The names to get certificates for, each once. Names that no CA issues for are left out. */
+export const wantedNames = (given: Given): WantedName[] => namesOf(given).filter(({ name }) => isPublic(name))
+
+/** Every host that a certificate may answer for, also one that was uploaded for a local name. */
+export const answeredHosts = (given: Omit<Given, 'hasWildcard'>): WantedName[] => [
+  ...namesOf({ ...given, hasWildcard: false }),
+  { name: `*.${given.domain}`, accountId: null, ownHost: given.domain },
+]
+
+function namesOf({ portalHost, domain, hasWildcard, sites }: Given): WantedName[] {
+  const names = new Map<string, WantedName>()
   const add = (name: WantedName) => {
-    if (isPublic(name.name) && !wanted.has(name.name)) wanted.set(name.name, name)
+    if (!names.has(name.name)) names.set(name.name, name)
   }
   if (portalHost !== undefined) add({ name: portalHost, accountId: null, ownHost: portalHost })
   if (hasWildcard) add({ name: `*.${domain}`, accountId: null, ownHost: domain })
@@ -35,13 +43,7 @@ export function wantedNames({ portalHost, domain, hasWildcard, sites }: Given): 
     if (!hasWildcard) add({ name: ownHost, accountId, ownHost })
     for (const name of domains) add({ name, accountId, ownHost })
   }
-  return [...wanted.values()]
-}
-
-/** Every host of an account or the operator that a certificate may answer for, with a wildcard or without. */
-export function answeredHosts({ sites, domain, ...given }: Given): WantedName[] {
-  const all = wantedNames({ ...given, sites, domain, hasWildcard: false })
-  return isPublic(domain) ? [...all, { name: `*.${domain}`, accountId: null, ownHost: domain }] : all
+  return [...names.values()]
 }
 
 /** No CA issues for `localhost` or for a name without a dot, and this client asks for none for addresses. */

@@ -76,7 +76,7 @@ export function createCertificateWorker(parts: Parts) {
 
   async function look(): Promise<void> {
     const given = { portalHost: parts.portalHost, domain: parts.domain, sites: await parts.sites() }
-    const hosts = answeredHosts({ ...given, hasWildcard: false })
+    const hosts = answeredHosts(given)
     const uploads = (await records.heads()).filter(({ source }) => source === 'UPLOADED')
     for (const upload of uploads) warn(upload)
     const wanted = acme ? withoutUploads(wantedNames({ ...given, hasWildcard: acme.hasDnsHook }), uploads) : []
