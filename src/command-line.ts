@@ -199,7 +199,10 @@ const commands: readonly RunnableCommand[] = [
       const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }
       const service = serviceAt(listen)
       const masterKeyFile = filesIn(dataDir).masterKey
-      const findings = await examine({ dataDir, masterKeyFile, bubblewrap, network, version, service })
+      const { dataFolder } = await import('./data-folder.ts')
+      const [folder, hasAcme] = [dataFolder(config), config.acmeEmail !== undefined]
+      const examined = { dataDir, masterKeyFile, bubblewrap, network, version, service, folder, hasAcme }
+      const findings = await examine(examined)
       print(options.json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
       return findings.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done
     },

@@ -3,7 +3,7 @@
  * `headland.json`, the default. An unknown name is an error: a misspelt setting must not silently be its default.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { homedir, networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
 import { didYouMean } from './base/index.ts'
 import { type ClientEnvironment, ciCommitIn } from './cli/index.ts'
@@ -59,9 +59,13 @@ function firstOf(env: NodeJS.ProcessEnv, ...variables: string[]): { variable: st
 
 /** The environment of a process that the service starts for a part of its work. Only the control process opens secrets. */
 export function roleEnvironment(role: string, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  const { [variableName('masterKey')]: _, ...others } = env
-  return role === 'control' ? env : others
+  const secrets = new Set(KEYS.filter((key) => SETTINGS[key].isSecret).map(variableName))
+  return role === 'control' ? env : Object.fromEntries(Object.entries(env).filter(([name]) => !secrets.has(name)))
 }
+
+/** For programs of the operator that the service starts: without the service's own settings, among which are secrets. */
+export const hookEnvironment = (env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('HEADLAND_')))
 
 /** The service's own environment: where npm is found, and what this machine has set for it. */
 export const machineEnvironment = (): Readonly<NodeJS.ProcessEnv> => process.env
@@ -93,8 +97,26 @@ export function loadConfig({ flags = {}, env = process.env, folder = process.cwd
       throw new ConfigError(`${key} (from ${origin}) is ${shown}: ${(error as Error).message}`)
     }
   }
-  return { config: withPublicAddresses(config as Config), origins: origins as Record<keyof Config, Origin> }
+  const loaded = { config: config as Config, origins: origins as Record<keyof Config, Origin> }
+  return { ...loaded, config: withPublicAddresses(withFrontDoor(loaded.config, loaded.origins)) }
 }
+
+/** A service that gets certificates for a domain of its own is the front door of its machine. */
+function withFrontDoor(config: Config, { edgeListen, tlsListen }: Record<keyof Config, Origin>): Config {
+  const isFront = config.acmeEmail !== undefined && !/(^|\.)localhost$/.test(config.domain)
+  if (!isFront) return config
+  return {
+    ...config,
+    edgeListen: edgeListen === 'default' ? everywhere(80) : config.edgeListen,
+    tlsListen: tlsListen === 'default' ? everywhere(443) : config.tlsListen,
+  }
+}
+
+/** On all addresses; a socket for IPv6 takes IPv4 as well, where the machine has both. */
+const everywhere = (port: number): Listen => ({ host: hasIpv6() ? '::' : '0.0.0.0', port })
+
+const hasIpv6 = (): boolean =>
+  Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ family }) => family === 'IPv6'))
 
 /** With TLS of its own, the service is reached under its domain. */
 function withPublicAddresses(config: Config): Config {

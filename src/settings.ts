@@ -16,6 +16,14 @@ export type Config = {
   domain: string
   publicAddresses: string[]
   dnsServers: string[]
+  acmeEmail: string | undefined
+  acmeDirectory: string
+  acmeCaFile: string | undefined
+  acmeChallenge: AcmeChallenge
+  acmeDnsHook: readonly [file: string, ...args: string[]] | undefined
+  acmeDnsWait: number
+  acmeEabKeyId: string
+  acmeEabKey: Secret | undefined
   masterKey: Secret | undefined
   trustedProxies: string[]
   concurrency: number
@@ -70,6 +78,10 @@ export type Config = {
 export const ROLES = ['agent', 'edge', 'control'] as const
 export type Role = (typeof ROLES)[number]
 
+/** How names are proven to the CA; `auto` uses the one that works. */
+const ACME_CHALLENGES = ['auto', 'http-01', 'tls-alpn-01'] as const
+type AcmeChallenge = (typeof ACME_CHALLENGES)[number]
+
 type Setting<T> = { meaning: string; byDefault: string; isSecret?: true; parse(text: string): T }
 
 const setting = <T>(byDefault: string, meaning: string, parse: (text: string) => T): Setting<T> => ({
@@ -107,6 +119,41 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     "DNS servers that are asked where custom domains lead, separated by commas, each with or without `:port`; if none is given, the system's.",
     parseDnsServers,
   ),
+  acmeEmail: setting(
+    '',
+    'E-mail address for the account at the certificate authority (CA); if one is given, certificates are got and renewed by ACME, and the terms of the CA are accepted.',
+    parseEmail,
+  ),
+  acmeDirectory: setting(
+    'https://acme-v02.api.letsencrypt.org/directory',
+    "Address of the CA's ACME directory.",
+    parseDirectory,
+  ),
+  acmeCaFile: setting(
+    '',
+    "PEM file with certificates that the CA's own server is checked against, beside those that Node knows; for a CA of your own.",
+    (text) => (text === '' ? undefined : resolve(text)),
+  ),
+  acmeChallenge: setting(
+    'auto',
+    `How names are proven to the CA: one of ${ACME_CHALLENGES.join(', ')}. HTTP-01 needs port 80, TLS-ALPN-01 port 443; \`auto\` uses the one that works.`,
+    (text) => oneOf(ACME_CHALLENGES, text),
+  ),
+  acmeDnsHook: setting(
+    '',
+    'Program that changes DNS for DNS-01, as a path or as a JSON list of a path and arguments; called with `add` or `remove`, the name and the value of a TXT record. If one is given, all environments share one wildcard certificate.',
+    parseCommand,
+  ),
+  acmeDnsWait: setting('30', 'Seconds from the end of that program until the CA is asked to look.', countOrNone),
+  acmeEabKeyId: setting(
+    '',
+    'Key id of the external account, for CAs that have contracts with their customers.',
+    (text) => text,
+  ),
+  acmeEabKey: {
+    ...setting('', 'Its HMAC key in base64url.', (text) => (text ? new Secret(text) : undefined)),
+    isSecret: true,
+  },
   masterKey: {
     ...setting(
       '',
@@ -301,6 +348,38 @@ function parseDnsServers(text: string): string[] {
       throw new Error('it must be IP addresses separated by commas, as in 9.9.9.9,127.0.0.1:5353,[2620:fe::fe]:53')
   }
   return servers
+}
+
+function parseEmail(text: string): string | undefined {
+  if (text === '') return undefined
+  if (!/^[^\s@,?]{1,64}@[^\s@,?]{1,190}$/.test(text)) throw new Error('it must be an e-mail address')
+  return text
+}
+
+function parseDirectory(text: string): string {
+  if (!URL.canParse(text) || !text.startsWith('https://')) throw new Error('it must be an https address')
+  return text
+}
+
+function parseCommand(text: string): readonly [file: string, ...args: string[]] | undefined {
+  if (text === '') return undefined
+  const words = text.startsWith('[') ? parseJson(text) : [text]
+  const isCommand = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')
+  const [file, ...args] = isCommand ? (words as [string, ...string[]]) : ['']
+  if (!file.startsWith('/') || file.includes('\0')) {
+    throw new Error(
+      'it must be an absolute path, or a JSON list of one and arguments, as in ["/usr/local/bin/dns","--zone","a"]',
+    )
+  }
+  return [file, ...args]
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function count(text: string): number {

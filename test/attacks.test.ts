@@ -85,6 +85,11 @@ const ATTACKS = [
   'Terminal escapes and forged lines in whatever a service answers, in every command',
   "WordPress: a site's administrator who types a private address",
   'Secrets in a folder that is dropped on the portal',
+  'A certificate that is uploaded for names of another account',
+  'Uploaded certificates and keys that are broken, huge, weak or do not belong together',
+  'Private keys of certificates in the database file',
+  'Names that lead to internal addresses, so that the service asks there',
+  'Hundreds of names of one account, to use up what a CA issues',
 ]
 
 type Row = { attack: string; happens: string; file: string; name: string; cases: string[] }

@@ -38,6 +38,8 @@ const NEEDED = [
         // Used to test completion.
         { command: 'zsh', debianPackage: 'zsh' },
         { command: 'fish', debianPackage: 'fish' },
+        // A real CA. Without it, the tests of certificates are skipped, each with a line that names it.
+        { command: 'pebble', debianPackage: 'pebble' },
       ]
     : []),
 ]

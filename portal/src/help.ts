@@ -12,6 +12,7 @@ export const HELP: readonly (readonly [page: RegExp, help: string])[] = [
   [/\/environments\/[^/]+(?:\/(?:builds|deployments|logs))?$/, '/docs/guides/deploy'],
   [/\/new-app$|\/new-environment$/, '/docs/guides/deploy'],
   [/^\/[^/]+\/api-access$/, '/docs/guides/api'],
+  [/^\/[^/]+\/certificates$/, '/docs/guides/https'],
   [/^\/[^/]+\/usage$/, '/docs/reference/limits'],
 ]
 

@@ -12,6 +12,7 @@ export const ACCOUNT_PAGES: readonly AccountPage[] = [
   { path: '/:account/apps/:app/new-environment', Page: lazyPage(() => import('./pages/new-environment/page.tsx')) },
   { path: '/:account/users', Page: lazyPage(() => import('./pages/users/page.tsx')) },
   { path: '/:account/api-access', Page: lazyPage(() => import('./pages/api-access/page.tsx')) },
+  { path: '/:account/certificates', Page: lazyPage(() => import('./pages/certificates/page.tsx')) },
   { path: '/:account/usage', Page: lazyPage(() => import('./pages/account-usage/page.tsx')) },
   { path: '/me', Page: lazyPage(() => import('./pages/me/page.tsx')) },
 ]

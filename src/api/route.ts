@@ -12,7 +12,16 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type RouteCall<Query, Body> = {
   /** Path segments by name, already of the form that the contract demands. */
   params: Record<
-    'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user' | 'invitation',
+    | 'account'
+    | 'app'
+    | 'environment'
+    | 'operation'
+    | 'build'
+    | 'deployment'
+    | 'credential'
+    | 'certificate'
+    | 'user'
+    | 'invitation',
     string
   >
   query: Query

@@ -32,6 +32,7 @@ const PATH_PARAMETERS: Record<string, schema.Schema> = {
   build: names.buildId,
   deployment: names.deploymentId,
   credential: names.credentialId,
+  certificate: names.certificateId,
   user: names.userId,
   invitation: names.invitationId,
   action: resources.webhookAction,

@@ -193,6 +193,15 @@ function readsOf(sql: Sql) {
       }))
     },
 
+    /** The account and the host label of each environment for which the edge answers, of one account or of all. */
+    async hosts(accountId?: string): Promise<{ id: string; accountId: string; hostLabel: string }[]> {
+      const mine = accountId === undefined ? statement`1 = 1` : statement`account_id = ${accountId}`
+      const rows = await sql.query<{ id: string; account_id: string; host_label: string }>(statement`
+        SELECT id, account_id, host_label FROM environments
+        WHERE host_label IS NOT NULL AND state <> 'DELETING' AND ${mine} ORDER BY id`)
+      return rows.map(({ id, account_id, host_label }) => ({ id, accountId: account_id, hostLabel: host_label }))
+    },
+
     async exists(reader: Reader, id: string): Promise<boolean> {
       return (await reader.query(statement`SELECT id FROM environments WHERE id = ${id}`)).length > 0
     },

@@ -26,6 +26,8 @@ export const LIMITS = {
   variableTotalBytes: 512 * 1024,
   /** Custom host names of one environment. */
   domains: 50,
+  /** Certificates that an account has uploaded. */
+  uploadedCertificates: 100,
   /** Items of a list page: the default and the maximum. */
   pageSizeDefault: 50,
   maxPageSize: 200,

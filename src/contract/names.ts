@@ -45,6 +45,7 @@ export const deploymentId = id('Id of the deployment, given by the service.')
 export const userId = id('Id of the user in this account, given by the service.')
 export const invitationId = id('Id of the invitation, given by the service.')
 export const credentialId = id('Id of the credential: its userId.')
+export const certificateId = id('Id of the certificate, given by the service.')
 
 export const commitSha = string({
   pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$',
@@ -112,6 +113,7 @@ export type EnvironmentPath = AppPath & { environment: string }
 
 export const accountResource = (account: string) => `accounts/${account}`
 export const credentialResource = (account: string, id: string) => `accounts/${account}/credentials/${id}`
+export const certificateResource = (account: string, id: string) => `accounts/${account}/certificates/${id}`
 export const userResource = (account: string, id: string) => `accounts/${account}/users/${id}`
 export const invitationResource = (id: string) => `session/invitations/${id}`
 export const appResource = (at: AppPath) => `accounts/${at.account}/apps/${at.app}`

@@ -29,6 +29,9 @@ export type DataFolder = {
   version: string
 }
 
+/** `ok`; `weaker`: the service runs, with less protection or comfort; `broken`: it does not run. */
+export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: string; advice: string }
+
 export type CommandCall = {
   positionals: string[]
   options: OptionValues

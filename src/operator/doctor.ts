@@ -14,8 +14,8 @@ import {
   trySandbox,
 } from '../engines/index.ts'
 
-/** `ok`; `weaker`: the service runs, with less protection or comfort; `broken`: it does not run. */
-export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: string; advice: string }
+import { certificateFinding } from './certificates.ts'
+import type { DataFolder, Finding } from './command.ts'
 
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 const PROBE_TIMEOUT_MS = 10_000
@@ -29,10 +29,13 @@ export type Examined = {
   /** Of this package, and where a service that runs would be reached; undefined where that is not known. */
   version: string
   service: string | undefined
+  folder: DataFolder
+  /** Whether certificates are got by ACME. */
+  hasAcme: boolean
 }
 
 export async function examine(examined: Examined): Promise<Finding[]> {
-  const { dataDir, masterKeyFile, bubblewrap, network } = examined
+  const { dataDir, masterKeyFile, bubblewrap, network, folder, hasAcme } = examined
   return Promise.all([
     nodeVersion(),
     versions(examined),
@@ -45,6 +48,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
     limits(),
     systemCalls(),
     networks(network),
+    certificateFinding(folder, hasAcme),
   ])
 }
 

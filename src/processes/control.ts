@@ -4,11 +4,12 @@ import { createLog } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
 import { openDatabase } from '../data-folder.ts'
 import { createWarmUp, recordVisits } from '../deployments/index.ts'
-import type { Edges } from '../edge/index.ts'
+import { createEdgeTls, type Edges } from '../edge/index.ts'
 import { openMachine } from '../machine.ts'
 import { openPortal } from '../portal/index.ts'
 import {
   assembleApi,
+  assembleCertificates,
   assembleMetrics,
   assembleRequests,
   assembleRetention,
@@ -33,7 +34,7 @@ import { welcome } from '../welcome.ts'
 import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { api: 5_000, worker: 10_000, edges: 5_000, retention: 2_000 }
+const GRACE_MS = { api: 5_000, worker: 10_000, edges: 5_000, retention: 2_000, certificates: 2_000 }
 
 /** The descriptors of its sockets. */
 const SOCKETS = { api: FIRST_SOCKET, inApp: FIRST_SOCKET + 1 }
@@ -100,6 +101,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const edges = await openEdges({ files, log, database })
   started.defer(() => edges.close(GRACE_MS.edges))
   edges.onTraffic(traffic.receive)
+  const edgeTls = createEdgeTls({ clock, edges })
   traffic.start()
 
   // The agent, and what apps run on.
@@ -186,6 +188,18 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const retrying = startRetries({ config, log, database, machine, records, deploying, admission })
   started.defer(() => retrying.stop())
 
+  // Certificates are got from here on.
+  const { certificates, ...certificateWork } = assembleCertificates({
+    config,
+    log,
+    database,
+    vault,
+    records,
+    edgeTls,
+  })
+  started.defer(() => certificateWork.stop(GRACE_MS.certificates))
+  mayWork.then(() => certificateWork.worker.start())
+
   // Users and webhooks are answered from here on.
   const requests = assembleRequests({ config, database, records, hosting, live, deploying, admission })
   const portal = openPortal({ log })
@@ -206,6 +220,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     metrics,
     admission,
     requests,
+    certificates,
     portal,
   })
   started.defer(() => api.stop(GRACE_MS.api))

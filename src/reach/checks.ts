@@ -53,14 +53,7 @@ export function createDomainChecks(parts: Parts) {
   const buckets = createBuckets(clock)
   const inSlot = createSlots(SLOTS)
 
-  /**
-   * The public addresses that the environment's own host name has in DNS. Private ones do not count: tenants see the result, and
-   * must not learn what an internal DNS server answers.
-   */
-  async function findOwn(ownHost: string): Promise<Own> {
-    const found = publicOf(await lookUp(ownHost))
-    return found.length > 0 ? new Set(found) : 'unknown'
-  }
+  const findOwn = (ownHost: string) => findOwnBy(lookUp, ownHost)
 
   /** Undefined where DNS has to be asked. */
   function ownKnownOf(ownHost: string): Promise<Own> | undefined {
@@ -123,6 +116,28 @@ export function createDomainChecks(parts: Parts) {
 }
 
 export type DomainChecks = ReturnType<typeof createDomainChecks>
+
+type NameParts = Pick<Parts, 'lookUp' | 'publicAddresses'>
+
+/** Whether a name leads here, by DNS alone. Nothing is cached: the caller decides how often to ask. */
+export function createNameCheck({ lookUp, publicAddresses = [] }: NameParts) {
+  const given = new Set(publicAddresses.map(canonical))
+  return async (name: string, ownHost: string): Promise<resources.DnsCheck> => {
+    const own = given.size > 0 ? given : isLocal(ownHost) ? 'unknown' : await findOwnBy(lookUp, ownHost)
+    return judge(await lookUp(name), own)
+  }
+}
+
+export type NameCheck = ReturnType<typeof createNameCheck>
+
+/**
+ * The public addresses that the environment's own host name has in DNS. Private ones do not count: tenants see the result, and
+ * must not learn what an internal DNS server answers.
+ */
+async function findOwnBy(lookUp: LookUp, ownHost: string): Promise<Own> {
+  const found = publicOf(await lookUp(ownHost))
+  return found.length > 0 ? new Set(found) : 'unknown'
+}
 
 const isLocal = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
 

@@ -1,2 +1,2 @@
-export { createDomainChecks, type DomainChecks } from './checks.ts'
+export { createDomainChecks, createNameCheck, type DomainChecks, type NameCheck } from './checks.ts'
 export { createLookup } from './lookup.ts'

@@ -1,5 +1,6 @@
 export { createAdmission } from './admission.ts'
 export { assembleApi } from './api.ts'
+export { assembleCertificates } from './certificates.ts'
 export { createDeploying } from './deploying.ts'
 export { openEdges, openTraffic } from './edge.ts'
 export { createHosting, listenToApps } from './hosting.ts'

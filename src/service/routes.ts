@@ -1,6 +1,7 @@
 /** The routes of the API, with everything that they reach. */
 import { tlsPortOf } from '../addresses.ts'
 import { createAuth, createBrowserSession, createRoutes } from '../api/index.ts'
+import type { Certificates } from '../certificates/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createTrace } from '../deployments/index.ts'
 import type { Edges } from '../edge/index.ts'
@@ -35,6 +36,7 @@ export type RouteSources = {
   deploying: Deploying
   admission: Admission
   requests: Requests
+  certificates: Certificates
   metrics: Metrics
 }
 
@@ -132,6 +134,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     pins,
     replaceDomains,
     domainChecks,
+    certificates: parts.certificates,
     clearCache,
     webhooks,
     trace,

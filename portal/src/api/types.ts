@@ -20,6 +20,7 @@ export type Region = schema.Static<typeof resources.region>
 export type User = resources.User
 export type Invitation = resources.Invitation
 export type Credential = resources.Credential
+export type Certificate = resources.Certificate
 export type Traffic = resources.Traffic
 export type TrafficRange = resources.TrafficRange
 export type TrafficPaths = resources.TrafficPaths

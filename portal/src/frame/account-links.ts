@@ -12,5 +12,6 @@ export const accountLinks = (account: string): AccountLink[] => [
   { text: 'Apps', href: appsPath(account), below: [newAppPath(account)] },
   { text: 'Users', href: accountPath(account, 'users') },
   { text: 'API access', href: accountPath(account, 'api-access') },
+  { text: 'Certificates', href: accountPath(account, 'certificates') },
   { text: 'Usage', href: accountPath(account, 'usage') },
 ]

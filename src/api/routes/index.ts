@@ -5,6 +5,7 @@ import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts
 import type { Archives } from '../../archives/index.ts'
 import type { Changes, Clock } from '../../base/index.ts'
 import type { Builds, Sources } from '../../builds/index.ts'
+import type { Certificates } from '../../certificates/index.ts'
 import type { Ceilings, resources } from '../../contract/index.ts'
 import type {
   ClearCache,
@@ -33,6 +34,7 @@ import { accountRoutes } from './accounts.ts'
 import { appRoutes } from './apps.ts'
 import { buildRoutes } from './builds.ts'
 import { cacheRoutes } from './cache.ts'
+import { certificateRoutes } from './certificates.ts'
 import { credentialRoutes } from './credentials.ts'
 import { deploymentRoutes } from './deployments.ts'
 import { documentationRoutes } from './documentation.ts'
@@ -56,6 +58,7 @@ export type RouteParts = {
   domains: Domains
   replaceDomains: ReplaceDomains
   domainChecks: DomainChecks
+  certificates: Certificates
   clearCache: ClearCache
   trace: Trace
   variables: Variables
@@ -110,6 +113,7 @@ export function createRoutes(given: RouteParts): Route[] {
     ...webhookRoutes(parts),
     ...traceRoutes(parts),
     ...domainRoutes(parts),
+    ...certificateRoutes(parts),
     ...operationRoutes(parts),
     ...credentialRoutes(parts),
     ...userRoutes(parts),

@@ -31,6 +31,7 @@ import { invitation } from './users.ts'
 
 export * from '../roles.ts'
 export * from './build.ts'
+export * from './certificates.ts'
 export * from './domain-checks.ts'
 export * from './events.ts'
 export * from './held.ts'

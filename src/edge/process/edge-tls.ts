@@ -55,10 +55,12 @@ export function createEdgeTls({ clock, edges }: Parts): EdgeTls {
 }
 
 function changesOf(before: readonly EdgeCertificate[], after: readonly EdgeCertificate[]) {
-  const known = new Map(before.map((certificate) => [certificate.id, certificate.chain]))
+  const known = new Map(before.map((certificate) => [certificate.id, contentOf(certificate)]))
   const kept = new Set(after.map(({ id }) => id))
   return {
-    set: after.filter(({ id, chain }) => known.get(id) !== chain),
+    set: after.filter((certificate) => known.get(certificate.id) !== contentOf(certificate)),
     removed: before.filter(({ id }) => !kept.has(id)).map(({ id }) => id),
   }
 }
+
+const contentOf = ({ names, chain }: EdgeCertificate): string => [...names, chain].join('\n')

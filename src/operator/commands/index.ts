@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { accountsCreate, accountsList } from './accounts.ts'
 import { backup, restoreBackup } from './backup.ts'
+import { serviceCertificates } from './certificates.ts'
 import { cmsSet } from './cms.ts'
 import { credentialsCreate } from './credentials.ts'
 import { usersCreate, usersResetPassword } from './users.ts'
@@ -12,6 +13,7 @@ export const COMMANDS: readonly Command[] = [
   usersResetPassword,
   credentialsCreate,
   cmsSet,
+  ...serviceCertificates,
   backup,
   restoreBackup,
 ]

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { resources } from '../../../src/contract/index.ts'
+import { makeCertificate } from '../../support/edge/tls.ts'
 import { deploy, formOf, page } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment } from '../../support/service/environment.ts'
 import { type ApiResponse, type Login, startService } from '../../support/service/service.ts'
@@ -43,6 +44,11 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1AccountsAccountCredentials: {},
   postV1AccountsAccountCredentials: { body: { role: 'owner' } },
   deleteV1AccountsAccountCredentialsCredential: {},
+  getV1AccountsAccountCertificates: {},
+  postV1AccountsAccountCertificates: { body: { chain: 'none', privateKey: 'none' } },
+  getV1AccountsAccountCertificatesCertificate: {},
+  deleteV1AccountsAccountCertificatesCertificate: {},
+  postV1AccountsAccountCertificatesCertificateRetry: {},
   getV1AccountsAccountUsers: {},
   postV1AccountsAccountUsers: { body: { email: 'intruder@example.com', role: 'owner' } },
   patchV1AccountsAccountUsersUser: { body: { role: 'owner' } },
@@ -94,6 +100,7 @@ const ABSENT: Record<string, string> = {
   build: UNUSED_ID,
   deployment: UNUSED_ID,
   credential: UNUSED_ID,
+  certificate: UNUSED_ID,
   user: UNUSED_ID,
   invitation: UNUSED_ID,
 }
@@ -110,7 +117,16 @@ const strangersCookie = await logIn('stranger@example.com', THEIRS)
 
 /** Values for the path parameters, each of something that exists in the account. */
 type Furniture = Record<
-  'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user' | 'invitation',
+  | 'account'
+  | 'app'
+  | 'environment'
+  | 'operation'
+  | 'build'
+  | 'deployment'
+  | 'credential'
+  | 'certificate'
+  | 'user'
+  | 'invitation',
   string
 >
 
@@ -127,6 +143,15 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
   const { json } = await service.call(`/v1/${name}/operations`, { as })
   await service.call(`/v1/${name}/webhooks`, { method: 'POST', as })
   const issued = await service.call(`/v1/accounts/${account}/credentials`, { method: 'POST', as, body: {} })
+  const domain = `${app}.${account}.example.com`
+  await service.call(`/v1/${name}/domains:replace`, { method: 'POST', as, body: { domains: [domain] } })
+  const { cert, key } = await makeCertificate({ after }, { names: [domain] })
+  const uploaded = await service.call(`/v1/accounts/${account}/certificates`, {
+    method: 'POST',
+    as,
+    body: { chain: cert, privateKey: key },
+  })
+  assert.equal(uploaded.status, 200, uploaded.text)
   const added = await service.call(`/v1/accounts/${account}/users`, {
     method: 'POST',
     as,
@@ -140,6 +165,7 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     build: last(live.metadata.build),
     deployment: last(live.metadata.deployment),
     credential: issued.json.userId,
+    certificate: last(uploaded.json.name),
     user: last(added.json.name),
     // Not of the account: an invitation belongs to its user.
     invitation: last(added.json.name),

@@ -85,6 +85,16 @@ const TYPED: Record<string, string[][]> = {
     ['shop.example.com', ...AT],
     ['unknown.example.com', ...AT],
   ],
+  certificates: [['--account', 'acme'], []],
+  'certificates upload': [['index.html', 'index.html', '--account', 'acme']],
+  'certificates delete': [
+    ['shop.example.com', '--yes', '--account', 'acme'],
+    [SHORT, '--yes', '--account', 'acme'],
+  ],
+  'certificates retry': [
+    ['shop.example.com', '--account', 'acme'],
+    ['unknown.example.com', '--account', 'acme'],
+  ],
   variables: [AT, [...AT, '--show']],
   'variables set': [['A=1', ...AT]],
   'variables unset': [['A', ...AT]],

@@ -210,6 +210,10 @@ const GUIDES: Record<string, Guide> = {
       assert.deepEqual(await domainsOf(environment), [])
     },
   },
+  'docs/guides/https.md': {
+    ground: 'an environment',
+    see: ([listed = '']) => assert.match(listed, /No certificates/),
+  },
   'docs/operate/install.md': {
     ground: 'a live page',
     see([password = '', doctor = '', settings = '', people = '']) {

@@ -1,4 +1,7 @@
-/** A DNS server on the loopback with records from the test: addresses by name, and names for which it never answers. */
+/**
+ * A DNS server on the loopback with records from the test: addresses and texts (TXT) by name, and names for which it never
+ * answers.
+ */
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import type { Scope } from '../folder.ts'
@@ -9,12 +12,15 @@ export type DnsServer = {
   /** `127.0.0.1:port`, as a resolver takes it. */
   address: string
   zone: Zone
+  /** TXT records by name. */
+  texts: Map<string, readonly string[]>
   /** The names of all queries, repetitions included. */
   asked: string[]
 }
 
 export async function startDns(t: Scope, known: Record<string, readonly string[] | 'silent' | 'failing'> = {}) {
   const zone: Zone = new Map(Object.entries(known))
+  const texts = new Map<string, readonly string[]>()
   const asked: string[] = []
   const socket = createSocket('udp4')
   socket.on('message', (message: Buffer, from: RemoteInfo) => {
@@ -22,17 +28,21 @@ export async function startDns(t: Scope, known: Record<string, readonly string[]
     asked.push(name)
     const found = zone.get(name)
     if (found === 'silent') return
-    const answer = toAnswer(message.subarray(0, end), type, found)
+    const text = texts.get(name)
+    const answer =
+      text && type === TYPE_TXT
+        ? toAnswer(message.subarray(0, end), text.map(toText))
+        : toAnswer(message.subarray(0, end), recordsOf(type, found), failureOf(text ?? found))
     socket.send(answer, from.port, from.address)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   t.after(() => socket.close())
-  return { address: `127.0.0.1:${socket.address().port}`, zone, asked } satisfies DnsServer
+  return { address: `127.0.0.1:${socket.address().port}`, zone, texts, asked } satisfies DnsServer
 }
 
 const HEADER_BYTES = 12
-const [TYPE_A, TYPE_AAAA] = [1, 28]
+const [TYPE_A, TYPE_TXT, TYPE_AAAA] = [1, 16, 28]
 const [SERVFAIL, NXDOMAIN] = [2, 3]
 
 function readQuestion(message: Buffer): { name: string; type: number; end: number } {
@@ -45,20 +55,30 @@ function readQuestion(message: Buffer): { name: string; type: number; end: numbe
   return { name: labels.join('.').toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 }
 }
 
-/** The header and the question of RFC 1035, section 4.1, and a record for each address of the type that is asked for. */
-function toAnswer(question: Buffer, type: number, found: readonly string[] | 'failing' | undefined): Buffer {
-  const addresses = typeof found === 'object' ? found : []
-  const fitting = addresses.filter((address) => (address.includes(':') ? TYPE_AAAA : TYPE_A) === type)
+/** The header and the question of RFC 1035, section 4.1, and the records. */
+function toAnswer(question: Buffer, records: readonly Buffer[], failure = 0): Buffer {
   const answer = Buffer.from(question)
   answer.writeUInt8(0x81, 2)
-  answer.writeUInt8(0x80 | (found === 'failing' ? SERVFAIL : found === undefined ? NXDOMAIN : 0), 3)
-  answer.writeUInt16BE(fitting.length, 6)
+  answer.writeUInt8(0x80 | failure, 3)
+  answer.writeUInt16BE(records.length, 6)
   answer.writeUInt32BE(0, 8)
-  return Buffer.concat([answer, ...fitting.map((address) => toRecord(address, type))])
+  return Buffer.concat([answer, ...records])
 }
 
-function toRecord(address: string, type: number): Buffer {
-  const bytes = type === TYPE_A ? Buffer.from(address.split('.').map(Number)) : toBytes(address)
+const failureOf = (found: readonly string[] | 'failing' | undefined): number =>
+  found === 'failing' ? SERVFAIL : found === undefined ? NXDOMAIN : 0
+
+/** A record for each address of the type that is asked for. */
+function recordsOf(type: number, found: readonly string[] | 'failing' | undefined): Buffer[] {
+  const addresses = typeof found === 'object' ? found : []
+  return addresses
+    .filter((address) => (address.includes(':') ? TYPE_AAAA : TYPE_A) === type)
+    .map((address) => toRecord(type, type === TYPE_A ? Buffer.from(address.split('.').map(Number)) : toBytes(address)))
+}
+
+const toText = (text: string): Buffer => toRecord(TYPE_TXT, Buffer.from([text.length, ...Buffer.from(text)]))
+
+function toRecord(type: number, bytes: Buffer): Buffer {
   const head = Buffer.alloc(12)
   // A pointer to the name of the question.
   head.writeUInt16BE(0xc000 | HEADER_BYTES, 0)

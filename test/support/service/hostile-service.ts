@@ -141,6 +141,20 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     etag: hostile,
   }
 
+  const certificate = {
+    name: name(`accounts/acme/certificates/${ID}`),
+    names: ['shop.example.com', hostile],
+    usedFor: [hostile],
+    source: 'ACME',
+    state: hostile,
+    notAfter: hostile,
+    nextAttemptTime: hostile,
+    failure: { type: hostile, detail: hostile, action: hostile, time: hostile },
+    createTime: hostile,
+  }
+  const { failure: _, ...named } = certificate
+  const uploaded = { ...named, source: 'UPLOADED', warning: hostile }
+
   if (path === '/v1/session') return { expireTime: TIME, email: hostile }
   if (path === '/v1/accounts') return { accounts: [{ name: name('accounts/acme'), role: hostile }] }
   if (path === '/v1/regions') return { regions: [{ name: name('regions/UK'), displayName: hostile }] }
@@ -162,6 +176,8 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
   }
   if (/\/webhooks/.test(path))
     return { webhooks, quietSeconds: hostile, maxQuietSeconds: hostile, regenerateTime: hostile }
+  if (/\/certificates$/.test(path) && method === 'GET') return { certificates: [certificate, uploaded] }
+  if (/\/certificates/.test(path)) return certificate
   if (/\/domains/.test(path)) return { domains: ['shop.example.com', hostile] }
   if (url.includes('validateOnly')) return { plan: { framework: hostile, [hostile]: hostile } }
   if (method !== 'GET' && !path.endsWith(':cancel')) return operation

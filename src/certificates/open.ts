@@ -1,0 +1,107 @@
+/** Puts the parts of this module together. */
+import { type Clock, type Log, type NewId, processName, settlesWithin } from '../base/index.ts'
+import type { EdgeTls } from '../edge/index.ts'
+import type { NameCheck } from '../reach/index.ts'
+import type { Sql, Vault } from '../storage/index.ts'
+import { type ChallengeType, createAcmeClient } from './acme/client.ts'
+import type { ExternalAccount } from './acme/jws.ts'
+import { createTransport } from './acme/transport.ts'
+import { createCertificates } from './certificates.ts'
+import type { Site } from './names.ts'
+import { createAcmeAccounts } from './store/acme-accounts.ts'
+import { createCertificateRecords } from './store/records.ts'
+import { createChallenges } from './work/challenges.ts'
+import type { DnsHook } from './work/dns-hook.ts'
+import { createOrders } from './work/order.ts'
+import { type Acme, createCertificateWorker } from './work/worker.ts'
+
+export type AcmeSettings = {
+  directory: string
+  email: string
+  /** PEM that the CA's own server is checked against, beside what Node knows. */
+  ca?: readonly string[] | undefined
+  external?: ExternalAccount | undefined
+  /** Of those that edges answer, preferred ones first. */
+  challengeTypes: readonly ChallengeType[]
+  dnsHook?: DnsHook | undefined
+  dnsWaitMs: number
+  userAgent: string
+}
+
+type Parts = {
+  sql: Sql
+  clock: Clock
+  log: Log
+  newId: NewId
+  vault: Vault
+  edgeTls: EdgeTls
+  /** Undefined: certificates are uploaded, and none is got. */
+  acme: AcmeSettings | undefined
+  portalHost: string | undefined
+  domain: string
+  /** Of one account or of all. */
+  sites(accountId?: string): Promise<Site[]>
+  checkName: NameCheck
+  /** Tells two processes on one database apart. */
+  owner?: string
+  random?: () => number
+}
+
+export function openCertificates(parts: Parts) {
+  const { sql, clock, log, newId, vault, edgeTls, portalHost, domain, sites, checkName, owner = processName() } = parts
+  const stopping = new AbortController()
+  const records = createCertificateRecords({ sql, clock, newId, vault, owner })
+  const opened = parts.acme && openAcme(parts.acme)
+  const worker = createCertificateWorker({
+    clock,
+    log,
+    records,
+    edgeTls,
+    acme: opened?.acme,
+    portalHost,
+    domain,
+    sites,
+    checkName,
+    stopping,
+    ...(parts.random ? { random: parts.random } : {}),
+  })
+  const certificates = createCertificates({ clock, records, worker, portalHost, domain, sites })
+
+  function openAcme(settings: AcmeSettings): { acme: Acme; close(): void } {
+    const { directory, email, ca, external, challengeTypes, dnsHook, dnsWaitMs, userAgent } = settings
+    const transport = createTransport({ ca, userAgent, signal: stopping.signal })
+    const client = createAcmeClient({ clock, transport, directoryUrl: directory })
+    const accounts = createAcmeAccounts({ sql, clock, vault, client, directory, email, external })
+    const challenges = createChallenges({ clock, edgeTls })
+    const orders = createOrders({
+      clock,
+      log,
+      records,
+      client,
+      accounts,
+      directory,
+      challenges,
+      challengeTypes,
+      dnsHook,
+      dnsWaitMs,
+      signal: stopping.signal,
+    })
+    return {
+      acme: { client, accounts, challenges, orders, directory, hasDnsHook: dnsHook !== undefined },
+      close: transport.close,
+    }
+  }
+
+  return {
+    certificates,
+    worker,
+    records,
+    /** What does not end in time is continued by the next process. */
+    async stop(graceMs = 3000) {
+      await settlesWithin(clock, worker.stop(), graceMs)
+      opened?.close()
+    },
+  }
+}
+
+export type OpenCertificates = ReturnType<typeof openCertificates>
