@@ -101,15 +101,12 @@ export function loadConfig({ flags = {}, env = process.env, folder = process.cwd
   return { ...loaded, config: withPublicAddresses(withFrontDoor(loaded.config, loaded.origins)) }
 }
 
-/** A service that gets certificates for a domain of its own is the front door of its machine. */
+/** A service that gets certificates for a domain of its own is the front door of its machine, unless it is told where to listen. */
 function withFrontDoor(config: Config, { edgeListen, tlsListen }: Record<keyof Config, Origin>): Config {
-  const isFront = config.acmeEmail !== undefined && !/(^|\.)localhost$/.test(config.domain)
+  const isChosen = edgeListen !== 'default' || tlsListen !== 'default'
+  const isFront = config.acmeEmail !== undefined && !isChosen && !/(^|\.)localhost$/.test(config.domain)
   if (!isFront) return config
-  return {
-    ...config,
-    edgeListen: edgeListen === 'default' ? everywhere(80) : config.edgeListen,
-    tlsListen: tlsListen === 'default' ? everywhere(443) : config.tlsListen,
-  }
+  return { ...config, edgeListen: everywhere(80), tlsListen: everywhere(443) }
 }
 
 /** On all addresses; a socket for IPv6 takes IPv4 as well, where the machine has both. */

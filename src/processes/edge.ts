@@ -3,27 +3,32 @@
 import { tlsPortOf } from '../addresses.ts'
 import { processName } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
-import { type PortalSettings, runEdge } from '../edge/index.ts'
+import { type EdgeSettings, runEdge } from '../edge/index.ts'
 import type { Config } from '../settings.ts'
 import { version } from '../version.ts'
 import { createChildLife, FIRST_SOCKET } from './child.ts'
 
 /** Which of the edges of this machine it is. They share the memory and the disk for what is stored. */
-export type EdgeBegin = { index: number; count: number; hasTls: boolean }
+export type EdgeBegin = {
+  index: number
+  count: number
+  /** At which TLS is served, if it is. */
+  tlsPort: number | undefined
+}
 
 const TLS_SOCKET = FIRST_SOCKET + 1
 
 export async function runEdgeProcess(config: Config) {
   const { dataDir, trustedProxies, countPaths, cacheMemory, cacheDisk } = config
   const life = createChildLife<EdgeBegin, null>()
-  const { index, count, hasTls } = await life.begin
+  const { index, count, tlsPort } = await life.begin
   const files = filesIn(dataDir)
   const own = (path: string) => (index === 0 ? path : `${path}.${index}`)
   const edge = await runEdge({
     name: processName(),
     version,
     listen: { fd: FIRST_SOCKET },
-    tls: hasTls ? { listen: { fd: TLS_SOCKET }, publicPort: tlsPortOf(config), portal: portalOf(config) } : undefined,
+    tls: tlsPort === undefined ? undefined : tlsOf(config, tlsPort),
     routesFile: own(files.routes),
     certificatesFile: own(files.certificates),
     trustedProxies,
@@ -38,8 +43,14 @@ export async function runEdgeProcess(config: Config) {
 }
 
 /** The portal has the host name of the service. */
-function portalOf({ dataDir, publicUrl }: Config): PortalSettings | undefined {
-  return publicUrl === undefined
-    ? undefined
-    : { host: new URL(publicUrl).hostname, socketPath: filesIn(dataDir).apiSocket }
+function tlsOf(config: Config, port: number): EdgeSettings['tls'] {
+  const { dataDir, publicUrl, edgeUrl } = config
+  return {
+    listen: { fd: TLS_SOCKET },
+    publicPort: edgeUrl === undefined ? port : tlsPortOf(config),
+    portal:
+      publicUrl === undefined
+        ? undefined
+        : { host: new URL(publicUrl).hostname, socketPath: filesIn(dataDir).apiSocket },
+  }
 }

@@ -52,7 +52,7 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
 
     async edge(index: number): Promise<Supervised<null>> {
       const { http, tls } = sockets.edges[index] as EdgeSockets
-      const begin: EdgeBegin = { index, count: config.edges, hasTls: tls !== undefined }
+      const begin: EdgeBegin = { index, count: config.edges, tlsPort: tls?.address.port }
       const edge = await supervise<null>({
         clock,
         log,

@@ -6,6 +6,7 @@ import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import type { Scope } from '../folder.ts'
 
+/** A name may begin with `*`, for all names with one more label that have no records of their own. */
 export type Zone = Map<string, readonly string[] | 'silent' | 'failing'>
 
 export type DnsServer = {
@@ -26,7 +27,7 @@ export async function startDns(t: Scope, known: Record<string, readonly string[]
   socket.on('message', (message: Buffer, from: RemoteInfo) => {
     const { name, type, end } = readQuestion(message)
     asked.push(name)
-    const found = zone.get(name)
+    const found = zone.get(name) ?? zone.get(name.replace(/^[^.]+/, '*'))
     if (found === 'silent') return
     const text = texts.get(name)
     const answer =
