@@ -7,17 +7,17 @@ import { doing } from '../watchdog/index.ts'
 import { createAnswers } from './answers.ts'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
 import { createConnections } from './connections.ts'
-import { type Counts, createCounts, type TrafficCounts } from './counts.ts'
+import type { Counts } from './counts.ts'
 import { createFastPath } from './fast-path/fast-path.ts'
 import type { PlainRequest } from './fast-path/request.ts'
 import { CountedResponse } from './http/counted-response.ts'
 import { createForwarded } from './http/forwarded.ts'
 import { PAGES, type Page, sendPage } from './http/pages.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './http/strict.ts'
-import { readAddress, type Visit } from './http/visit.ts'
+import { readAddress } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
 import { LIMITS, type Limits } from './limits.ts'
-import { createPaths, type Paths } from './paths.ts'
+import { createObserver } from './observe.ts'
 import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
 import { createPools } from './proxy/pools.ts'
@@ -25,6 +25,7 @@ import { createProxy } from './proxy/proxy.ts'
 import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
 import { createReferences } from './references.ts'
+import type { RequestRecords } from './request-log/samples.ts'
 import type { RouteChanges } from './route-table.ts'
 import { type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static/static.ts'
@@ -41,6 +42,8 @@ export type EdgeServer = {
   trust(proxies: readonly string[]): void
   /** From now on, requests are counted by path as well. */
   countPaths(): void
+  /** From now on, requests are recorded one by one as well. */
+  recordRequests(): void
   /** Resolves when no request of the instance is in flight; after the time, the remaining ones are aborted. */
   drain(instance: string, graceMs: number): Promise<void>
   /** No later request is answered with what is purged. False: after a restart, one might be. */
@@ -60,6 +63,10 @@ export type EdgeServer = {
   load(): Record<string, number>
   /** The traffic since the last call, by environment; undefined when there was none. */
   takeCounts(): Record<string, Counts> | undefined
+  /** The recorded requests since the last call, by environment; undefined when there were none. */
+  takeRequests(): RequestRecords | undefined
+  /** Those could not be reported. */
+  giveBackRequests(records: RequestRecords): void
   /** Accepts no new connection, lets requests end, and resolves when the last connection is closed. */
   stop(): Promise<void>
   /**
@@ -110,8 +117,7 @@ export function createEdgeServer({
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })
   const pending = createPendingRequests({ limits, wake })
-  let paths: Paths | undefined
-  const counts = createCounts(() => paths)
+  const observer = createObserver({ forwarded })
   /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
   const ending = new WeakSet<Socket>()
   const routes = new Map<string, Routed>()
@@ -146,7 +152,7 @@ export function createEdgeServer({
     if (!address) return sendPage(response, PAGES.badRequest)
     doing(address.host)
     const visit = { ...address, request, response, isHit: false }
-    countVisit(counts, environmentOf(address.host), visit)
+    observer.visit(findTarget(address.host), visit)
     route(address.host, response, request, {
       goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
       refuse: (page) => sendPage(response, page),
@@ -164,7 +170,7 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
     doing(address.host)
-    const onAnswer = countUpgrade(counts, environmentOf(address.host), socket)
+    const onAnswer = observer.upgrade(findTarget(address.host), { ...address, request, socket })
     const upgrade = { ...address, request, socket, head, onAnswer }
     route(address.host, socket, request, {
       goOn(target) {
@@ -185,14 +191,12 @@ export function createEdgeServer({
   const choose = (target: Routed | undefined): Routed | undefined =>
     target?.kind === 'server' && target.peers ? inFlight.leastBusy(target.peers) : target
 
-  const environmentOf = (host: string): string | undefined => findTarget(host)?.environment
-
   /** For the fast path: the complete response, if it is in memory. */
   function peek(request: PlainRequest, socket: Socket): Wire | undefined {
     doing(request.authority)
     const target = findTarget(toHost(request.authority))
     const wire = target && answers.peek(target, request, socket)
-    if (wire) counts.quick(target.environment, request.target, wire)
+    if (wire) observer.quick(target, request, socket, wire)
     return wire
   }
 
@@ -232,9 +236,8 @@ export function createEdgeServer({
   return {
     http,
     trust: forwarded.trust,
-    countPaths() {
-      paths = createPaths()
-    },
+    countPaths: observer.countPaths,
+    recordRequests: observer.recordRequests,
     changeRoutes,
     useRoutes(next) {
       const gone = [...routes.keys()].filter((host) => !next.has(host))
@@ -251,7 +254,9 @@ export function createEdgeServer({
     closeCache: cache.close,
     takeActivity: inFlight.takeActivity,
     load: inFlight.load,
-    takeCounts: counts.take,
+    takeCounts: observer.takeCounts,
+    takeRequests: observer.takeRequests,
+    giveBackRequests: observer.giveBackRequests,
     stop() {
       isStopping = true
       fastPath?.close()
@@ -283,30 +288,6 @@ function createHttpServer(limits: Limits, shouldUpgradeCallback: (request: Incom
   })
   http.timeout = limits.stalledClientMs
   return http
-}
-
-/** Requests to an unknown host name belong to no environment and are not counted. */
-function countVisit(
-  counts: TrafficCounts,
-  environment: string | undefined,
-  visit: Visit & { response: CountedResponse },
-) {
-  if (environment === undefined) return
-  const counted = counts.begin(environment, visit.request.socket, visit.path)
-  visit.response.onHead = (status) => counts.answered(counted, status, visit.isHit)
-  visit.response.once('close', () => counts.end(counted))
-}
-
-/** Returns the function that gets the status of the answer. */
-function countUpgrade(
-  counts: TrafficCounts,
-  environment: string | undefined,
-  socket: Socket,
-): (status: number) => void {
-  if (environment === undefined) return noop
-  const counted = counts.begin(environment, socket)
-  socket.once('close', () => counts.end(counted))
-  return (status) => counts.answered(counted, status, false)
 }
 
 function closeGracefully(http: Server): Promise<void> {

@@ -9,7 +9,14 @@ import { createChildLife, FIRST_SOCKET } from './child.ts'
 /** Which of the edges of this machine it is. They share the memory and the disk for what is stored. */
 export type EdgeBegin = { index: number; count: number }
 
-export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cacheMemory, cacheDisk }: Config) {
+export async function runEdgeProcess({
+  dataDir,
+  trustedProxies,
+  countPaths,
+  requestLog,
+  cacheMemory,
+  cacheDisk,
+}: Config) {
   const life = createChildLife<EdgeBegin, null>()
   const { index, count } = await life.begin
   const files = filesIn(dataDir)
@@ -21,6 +28,7 @@ export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cach
     routesFile: own(files.routes),
     trustedProxies,
     countsPaths: countPaths,
+    recordsRequests: requestLog,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
     controlSocket: files.controlSocket,
     agentSocket: files.agentSocket,

@@ -1,7 +1,7 @@
 export { createAdmission } from './admission.ts'
 export { assembleApi } from './api.ts'
 export { createDeploying } from './deploying.ts'
-export { openEdges, openTraffic } from './edge.ts'
+export { openEdges, openRequestLog, openTraffic } from './edge.ts'
 export { createHosting, listenToApps } from './hosting.ts'
 export { createLive } from './live.ts'
 export { assembleMetrics, createOnStall } from './metrics.ts'

@@ -11,6 +11,7 @@ import { createEdgeServer } from '../server.ts'
 import { followAgent } from './follow-agent.ts'
 import { followControl } from './follow-control.ts'
 import { createLease } from './lease.ts'
+import { reportRequests } from './report-requests.ts'
 import { createSavedRoutes } from './saved-routes.ts'
 
 export type EdgeSettings = {
@@ -22,6 +23,7 @@ export type EdgeSettings = {
   routesFile: string
   trustedProxies: readonly string[]
   countsPaths: boolean
+  recordsRequests: boolean
   cache: CacheSettings
   controlSocket: string
   agentSocket: string
@@ -36,7 +38,8 @@ const LOAD_MS = 1000
 const TROUBLE_MS = 10_000
 
 export async function runEdge(settings: EdgeSettings) {
-  const { name, version, listen, routesFile, trustedProxies, countsPaths, cache, controlSocket, agentSocket } = settings
+  const { name, version, listen, routesFile, trustedProxies, countsPaths, recordsRequests, cache } = settings
+  const { controlSocket, agentSocket } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
   const saved = createSavedRoutes(routesFile)
@@ -53,6 +56,7 @@ export async function runEdge(settings: EdgeSettings) {
 
   edge.trust(trustedProxies)
   if (countsPaths) edge.countPaths()
+  if (recordsRequests) edge.recordRequests()
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))
   const control = followControl({ path: controlSocket, greeting, edge, table, saved, lease, report })
@@ -75,6 +79,7 @@ export async function runEdge(settings: EdgeSettings) {
     if (isLoaded || wasLoaded) agent.notify('load', load)
     wasLoaded = isLoaded
   }, LOAD_MS)
+  const requests = recordsRequests ? reportRequests(edge, control) : undefined
   const forgetStalls = watchStalls((stall) => control.notify('stalled', stall))
 
   const address = edge.http.address()
@@ -87,6 +92,7 @@ export async function runEdge(settings: EdgeSettings) {
       clearInterval(activity)
       clearInterval(loads)
       await edge.closeCache()
+      await requests?.stop()
       await control.sendLast(edge.takeCounts() ?? {})
       forgetStalls()
       await Promise.all([control.stop(), agent.stop()])

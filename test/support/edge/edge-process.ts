@@ -86,6 +86,7 @@ export async function startEdge({ folder, cache, countsPaths = false, records = 
     routesFile: join(folder, 'routes.log'),
     trustedProxies: [],
     countsPaths,
+    recordsRequests: false,
     cache,
     controlSocket,
     agentSocket,
