@@ -42,6 +42,8 @@ export function createLineWriter(parts: Parts) {
   let isFull = false
   let leftOut = 0
   let waiting = ''
+  /** The time of the first line that waits. */
+  let waitingTime: number | undefined
   let writing: Promise<void> | undefined
   let retry: NodeJS.Timeout | undefined
   const errors: number[] = []
@@ -53,6 +55,7 @@ export function createLineWriter(parts: Parts) {
 
   function enqueue(line: Omit<LogLine, 'number'> | { time: number }) {
     waiting += `${JSON.stringify({ number: ++number, ...line })}\n`
+    waitingTime ??= line.time
     if (!retry) writing ??= flush()
   }
 
@@ -66,12 +69,14 @@ export function createLineWriter(parts: Parts) {
     // Lines that arrive during a write are written together in the next one.
     await Promise.resolve()
     while (waiting) {
-      const taken = waiting
+      const [taken, time] = [waiting, waitingTime]
       waiting = ''
+      waitingTime = undefined
       try {
-        await append(taken)
+        await append(taken, time)
       } catch {
         waiting = taken + waiting
+        waitingTime = time
         retry = setTimeout(tryAgain, RETRY_MS).unref()
         break
       }
@@ -85,7 +90,7 @@ export function createLineWriter(parts: Parts) {
     if (waiting) writing ??= flush()
   }
 
-  async function append(lines: string) {
+  async function append(lines: string, time: number | undefined) {
     file ??= await openFile()
     if (whenFull === 'rotate' && bytes > 0 && bytes + lines.length > maxBytes / 2) file = await rotate(file)
     const whole = isTorn ? `\n${lines}` : lines
@@ -101,7 +106,7 @@ export function createLineWriter(parts: Parts) {
     }
     isTorn = false
     bytes += Buffer.byteLength(whole)
-    firstTime ??= Date.now()
+    firstTime ??= time
   }
 
   async function openFile(): Promise<FileHandle> {
