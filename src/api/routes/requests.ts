@@ -45,6 +45,7 @@ export const requestRoutes = ({ environments, requestLog, auth, streams, stoppin
     access: 'viewer',
     query,
     reply: resources.requestRecords,
+    streams: true,
     problems: ['ENVIRONMENT_NOT_FOUND', 'PAGE_TOKEN_INVALID', 'TOO_MANY_STREAMS'],
     async handle(call) {
       const { path } = await environmentOf(environments, call)
