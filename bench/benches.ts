@@ -11,6 +11,7 @@ import { edgeHits } from './edge/hit.ts'
 import { edgeMiss } from './edge/miss.ts'
 import { edgePeer } from './edge/peer.ts'
 import { edgePurge } from './edge/purge.ts'
+import { edgeRequestLog } from './edge/request-log.ts'
 import { edgeRoutes } from './edge/routes.ts'
 import { twoEdges } from './edges.ts'
 import { idleStatic } from './idle-static.ts'
@@ -37,6 +38,7 @@ export const BENCHES: readonly Bench[] = [
   rebuildShare,
   samePackages,
   ...edgeHits,
+  edgeRequestLog,
   twoEdges,
   instances,
   edgeMiss,

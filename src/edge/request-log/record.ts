@@ -25,7 +25,7 @@ export type RequestRecord = {
   bytes: number
   cache: CacheResult
   outcome: Outcome
-  /** The network of the client; undefined where a proxy in front of the edge does not report it. */
+  /** The address of the client, and in a report only its network; undefined where a proxy in front does not tell it. */
   client?: string
   /** The visitor got it with an error. */
   id?: string

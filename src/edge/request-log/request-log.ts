@@ -12,7 +12,7 @@ import type { Visit } from '../http/visit.ts'
 import { lengthOf, statusOf, type Wire } from '../http/wire.ts'
 import type { Upgrade } from '../proxy/upgrade.ts'
 import { type CacheResult, cacheResultOf, type Outcome, readTarget } from './record.ts'
-import { createSamples } from './samples.ts'
+import { createSamples, type RequestRecords } from './samples.ts'
 
 type Parts = { forwarded: Forwarded; samples?: ReturnType<typeof createSamples>; now?(): number }
 
@@ -49,7 +49,7 @@ export function createRequestLog({ forwarded, samples = createSamples(), now = D
       bytes,
       cache,
       outcome,
-      ...(client === undefined ? {} : { client: truncateAddress(client) }),
+      ...(client === undefined ? {} : { client }),
       ...(id === undefined ? {} : { id }),
     })
   }
@@ -69,7 +69,7 @@ export function createRequestLog({ forwarded, samples = createSamples(), now = D
         bytes: lengthOf(wire),
         cache,
         outcome: 'complete',
-        ...(client === undefined ? {} : { client: truncateAddress(client) }),
+        ...(client === undefined ? {} : { client }),
       })
     },
 
@@ -113,7 +113,13 @@ export function createRequestLog({ forwarded, samples = createSamples(), now = D
       }
     },
 
-    take: samples.take,
+    take(): RequestRecords | undefined {
+      const taken = samples.take()
+      // Most records of a flood are replaced before they are reported, so this is not done when they are made.
+      for (const record of Object.values(taken ?? {}).flat())
+        if (record.client !== undefined) record.client = truncateAddress(record.client)
+      return taken
+    },
     giveBack: samples.giveBack,
   }
 }

@@ -26,10 +26,12 @@ type Given = {
   folder: string
   cache: EdgeSettings['cache']
   countsPaths?: boolean
+  recordsRequests?: boolean
   records?: EdgeRecords
 }
 
-export async function startEdge({ folder, cache, countsPaths = false, records = inMemory() }: Given) {
+export async function startEdge(given: Given) {
+  const { folder, cache, countsPaths = false, recordsRequests = false, records = inMemory() } = given
   const clock = systemClock
   const log = createLog('silent')
   const greetingOf = (role: string) => ({ protocol: PROTOCOL, role, process: processName(), version: 'test' })
@@ -86,7 +88,7 @@ export async function startEdge({ folder, cache, countsPaths = false, records = 
     routesFile: join(folder, 'routes.log'),
     trustedProxies: [],
     countsPaths,
-    recordsRequests: false,
+    recordsRequests,
     cache,
     controlSocket,
     agentSocket,
