@@ -2,10 +2,10 @@
 import { useEffect, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { useResource } from '../../api/data.ts'
-import { at } from '../../api/headland.ts'
+import { at, headland } from '../../api/headland.ts'
 import type { Place } from '../../api/names.ts'
 import type { Build, Environment } from '../../api/types.ts'
-import { Button } from '../../components/controls/button.tsx'
+import { Button, ExternalLink } from '../../components/controls/button.tsx'
 import { Choices } from '../../components/controls/choices.tsx'
 import { More } from '../../components/controls/more.tsx'
 import { SearchField } from '../../components/controls/search-field.tsx'
@@ -128,7 +128,7 @@ function PathField({ path = '' }: { path: string | undefined }) {
 }
 
 function NoRequests({ place, environment }: { place: Place; environment: Environment | undefined }) {
-  const { account = '', app = '', env = '' } = at(place)
+  const command = headland(['logs'], at(place, environment?.displayName)).replace('logs', 'logs --requests -f')
   return (
     <Empty title="No requests yet">
       <div className={css.empty}>
@@ -138,10 +138,11 @@ function NoRequests({ place, environment }: { place: Place; environment: Environ
         </p>
         {environment?.url && (
           <p>
-            Open <a href={environment.url}>{environment.url}</a>, and look here again. From a terminal:
+            Open <ExternalLink href={environment.url}>{environment.url}</ExternalLink>, and look here again. From a
+            terminal:
           </p>
         )}
-        <pre className={css.call}>{`headland logs --requests -f --account ${account} --app ${app} --env ${env}`}</pre>
+        <pre className={css.call}>{command}</pre>
         <p>
           Totals over a longer time are under <Link href={environmentPath(place, 'usage')}>Usage</Link>.
         </p>
