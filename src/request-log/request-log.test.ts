@@ -14,13 +14,17 @@ async function setUp(t: TestContext, maxBytes = 1_000_000) {
   const account = await accounts.create('agency')
   const app = await apps.create(account.id, 'shop', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables: [] }
-  const id = newId()
-  await sql.transaction((tx) => environments.insert(tx, { id: app.id, accountId: account.id }, id, draft))
+  async function addEnvironment() {
+    const id = newId()
+    await sql.transaction((tx) => environments.insert(tx, { id: app.id, accountId: account.id }, id, draft))
+    return id
+  }
+  const id = await addEnvironment()
   const logs = createLineLogs(await temporaryFolder(t))
   // The storage has the clock of the machine.
   const parts = { sql, clock: systemClock, log: createLog('silent'), logs, maxBytes, maxAgeMs: 7 * DAY_MS }
   const open = () => createRequestLog({ ...parts, existingEnvironments: environments.existing })
-  return { id, logs, open, newId }
+  return { id, addEnvironment, logs, open, newId }
 }
 
 const request = (path: string, more: Partial<ReportedRequest> = {}): ReportedRequest => ({
@@ -126,6 +130,28 @@ test('a flood that the disk does not follow is counted, and the log stays within
   assert.equal(requests[0]?.path, '/last')
   assert.ok((requests[0]?.omitted ?? 0) > 4000)
   assert.ok((await logs.bytesOf(requestLogName(id))) <= 20_000)
+})
+
+test('however many environments have visitors, few files are open, and each record is there in order', async (t) => {
+  const { addEnvironment, open, logs } = await setUp(t)
+  const ids: string[] = []
+  for (let count = 0; count < 300; count++) ids.push(await addEnvironment())
+  const log = open()
+  for (let round = 0; round < 3; round++) log.receive(Object.fromEntries(ids.map((id) => [id, [request(`/${round}`)]])))
+  const total = async () => {
+    const counts = await Promise.all(ids.map(async (id) => (await logs.read(requestLogName(id), 0)).length))
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+  await until(async () => (await total()) === 900, 'all are written')
+  await log.stop()
+  for (const id of ids) {
+    const { requests } = await log.list(id, {}, { size: 10 })
+    assert.deepEqual(
+      requests.map(({ path }) => path),
+      ['/2', '/1', '/0'],
+    )
+    assert.equal(new Set(requests.map(({ number }) => number)).size, 3)
+  }
 })
 
 test('when it is switched off, what was recorded is removed', async (t) => {

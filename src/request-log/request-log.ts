@@ -40,6 +40,8 @@ type Parts = {
 type OpenLog = { opening: Promise<RecordLog | undefined>; usedTime: number; omitted: number }
 
 const FOLDER = 'requests'
+/** Each is an open file. Beyond it, the one that was not used for longest is closed. */
+const MAX_OPEN = 256
 const MINUTE_MS = 60_000
 /** How often requests that are too old are removed from the disk. They are not shown in between. */
 const SWEEP_MS = 60 * MINUTE_MS
@@ -60,8 +62,18 @@ export function createRequestLog({ sql, clock, log, logs, existingEnvironments, 
   function logOf(environment: string): OpenLog {
     const known = open.get(environment) ?? { opening: openLog(environment), usedTime: 0, omitted: 0 }
     known.usedTime = clock.now()
+    // In the order of their last use.
+    open.delete(environment)
     open.set(environment, known)
+    const [longestUnused] = open.keys()
+    if (open.size > MAX_OPEN && longestUnused !== undefined) void close(longestUnused)
     return known
+  }
+
+  async function close(environment: string) {
+    const found = open.get(environment)
+    open.delete(environment)
+    await (await found?.opening.catch(() => undefined))?.close()
   }
 
   async function append(environment: string, requests: readonly ReportedRequest[]) {
@@ -80,11 +92,7 @@ export function createRequestLog({ sql, clock, log, logs, existingEnvironments, 
   }
 
   async function closeIdle(olderThan: number) {
-    for (const [environment, { opening, usedTime }] of [...open]) {
-      if (usedTime > olderThan) continue
-      open.delete(environment)
-      await (await opening.catch(() => undefined))?.close()
-    }
+    for (const [environment, { usedTime }] of [...open]) if (usedTime <= olderThan) await close(environment)
   }
 
   async function tidy() {

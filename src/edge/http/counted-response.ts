@@ -8,8 +8,11 @@ export class CountedResponse<Request extends IncomingMessage = IncomingMessage> 
   onHead: ((status: number) => void) | undefined
   /** Gets the headers as `writeHead` was given them. */
   onHeaders: ((headers: unknown) => void) | undefined
-  /** Makes an id for the log of requests. An error tells it to the visitor, who may quote it. */
-  identify: (() => string) | undefined
+  /**
+   * Makes an id for the log of requests. An error tells it to the visitor, who may quote it. Undefined where the response has
+   * none, by the headers that were given.
+   */
+  identify: ((headers: unknown) => string | undefined) | undefined
   /** Of an error. */
   id: string | undefined
   /** It was ended by the app or the edge, and not by the visitor. */
@@ -17,7 +20,8 @@ export class CountedResponse<Request extends IncomingMessage = IncomingMessage> 
 
   // biome-ignore lint/suspicious/noExplicitAny: the arguments are those of all overloads of node:http
   override writeHead(...given: any[]): this {
-    const shown = given[0] >= 500 && this.identify ? withId(given, this.errorId() as string) : given
+    const id = given[0] >= 500 ? this.errorId(given.at(-1)) : undefined
+    const shown = id === undefined ? given : withId(given, id)
     super.writeHead(...(shown as Parameters<ServerResponse['writeHead']>))
     this.onHead?.(this.statusCode)
     this.onHeaders?.(given.at(-1))
@@ -30,8 +34,8 @@ export class CountedResponse<Request extends IncomingMessage = IncomingMessage> 
   }
 
   /** The id of a request that ends in an error; undefined where requests are not recorded. */
-  errorId(): string | undefined {
-    this.id ??= this.identify?.()
+  errorId(headers?: unknown): string | undefined {
+    this.id ??= this.identify?.(headers)
     return this.id
   }
 }

@@ -210,6 +210,25 @@ test('an error has an id, which its visitor sees in a header and on a page of th
   assert.ok(down.text.includes(`Request id: ${third?.id}`))
 })
 
+for (const hasFastPath of [true, false]) {
+  test(`a stored error has the same headers for all, ${hasFastPath ? 'by the fast path' : 'by node:http'}`, async (t) => {
+    const upstream = await startUpstream(t, (_, response) => {
+      response.writeHead(500, { 'cache-control': 's-maxage=60' }).end('from the app')
+    })
+    const edge = await startTestEdge(t, { [HOST]: serverTarget(upstream.port) }, { hasFastPath })
+    const recorded = recording(edge)
+    const first = await ask(edge.port)
+    const second = await ask(edge.port)
+    const records = await recorded(2)
+    assert.deepEqual(
+      records.map(({ cache }) => cache),
+      ['miss', 'hit'],
+    )
+    assert.equal(first.headers['headland-request-id'], records[0]?.id)
+    assert.deepEqual([second.headers['headland-request-id'], records[1]?.id], [undefined, undefined])
+  })
+}
+
 test('unknown hosts and requests that cannot be read are recorded nowhere, and nothing is before it is switched on', async (t) => {
   const edge = await startTestEdge(t, { [HOST]: { kind: 'empty', environment: 'e1' } })
   await ask(edge.port)

@@ -81,7 +81,9 @@ export function createRequestLog({ forwarded, samples = createSamples(), now = D
       const startBytes = socket.bytesWritten
       let status = 0
       let cacheStatus: string | undefined
-      response.identify = newRequestId
+      // A stored error is the same for all who get it, and by the fast path.
+      response.identify = (headers) =>
+        STORED.has(cacheResultOf(headerIn(headers, 'cache-status'))) ? undefined : newRequestId()
       response.onHeaders = (headers) => {
         status = response.statusCode
         cacheStatus = headerIn(headers, 'cache-status')
@@ -125,6 +127,8 @@ export function createRequestLog({ forwarded, samples = createSamples(), now = D
 }
 
 export type RequestLog = ReturnType<typeof createRequestLog>
+
+const STORED: ReadonlySet<CacheResult> = new Set(['hit', 'stale'])
 
 /** Long enough that two of one environment are never the same, short enough to be read to someone. */
 const newRequestId = (): string => randomBytes(8).toString('hex')

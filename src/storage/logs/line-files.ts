@@ -78,7 +78,8 @@ export async function firstTimeOf(path: string): Promise<number | undefined> {
   const file: FileHandle | undefined = await open(path).catch(absent)
   if (!file) return undefined
   try {
-    const buffer = Buffer.alloc(MAX_LINE_BYTES)
+    const { size } = await file.stat()
+    const buffer = Buffer.alloc(Math.min(size, MAX_LINE_BYTES))
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
     const end = buffer.subarray(0, bytesRead).indexOf(LINE_END) + 1
     return parseLines(buffer.subarray(0, end).toString('utf8'))[0]?.time

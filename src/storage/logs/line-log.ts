@@ -57,6 +57,8 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
   const olderOf = (name: string) => join(folder, `${checked(name)}.older.log`)
 
   const writers = new Map<string, Promise<LineWriter>>()
+  /** Of writers that write their last lines. The next one of the same log needs their number. */
+  const closings = new Map<string, Promise<void>>()
 
   async function create(name: string, { secrets, whenFull, maxBytes }: LineLogOptions): Promise<LineLog> {
     const writer = await enter(name, { whenFull, maxBytes, firstNumber: 1 })
@@ -73,7 +75,7 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
 
   /** Writers of the same log in this process share its file and its numbers. */
   async function enter(name: string, options: WriterOptions): Promise<LineWriter> {
-    const opening = writers.get(name) ?? openWriter(name, options)
+    const opening = writers.get(name) ?? Promise.resolve(closings.get(name)).then(() => openWriter(name, options))
     writers.set(name, opening)
     const writer = await opening.catch((error) => {
       // The next writer tries again.
@@ -86,9 +88,15 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
 
   async function leave(name: string, writer: LineWriter) {
     writer.users -= 1
-    if (writer.users === 0) writers.delete(name)
-    await writer.settle()
-    if (writer.users === 0) await writer.close()
+    if (writer.users > 0) return writer.settle()
+    const closing = writer.settle().then(writer.close)
+    // An error is for the caller; the next writer opens the file anew.
+    const closed = closing.catch(() => undefined)
+    writers.delete(name)
+    closings.set(name, closed)
+    await closed
+    if (closings.get(name) === closed) closings.delete(name)
+    await closing
   }
 
   /** A log that cannot be opened now, because the disk is full, is opened when there is something to write. */
