@@ -66,9 +66,11 @@ export function createRequestLog({ sql, clock, log, logs, existingEnvironments, 
     open.delete(environment)
     open.set(environment, known)
     const [longestUnused] = open.keys()
-    if (open.size > MAX_OPEN && longestUnused !== undefined) void close(longestUnused)
+    if (open.size > MAX_OPEN && longestUnused !== undefined) close(longestUnused).catch(report)
     return known
   }
+
+  const report = (error: unknown) => log.error({ err: error }, 'requests could not be recorded')
 
   async function close(environment: string) {
     const found = open.get(environment)
@@ -108,10 +110,9 @@ export function createRequestLog({ sql, clock, log, logs, existingEnvironments, 
   return {
     /** Adds the report of an edge: requests by environment. */
     receive(reported: Readonly<Record<string, readonly ReportedRequest[]>>) {
-      for (const [environment, requests] of Object.entries(reported))
-        append(environment, requests).catch((error) =>
-          log.error({ err: error, environment }, 'requests could not be recorded'),
-        )
+      const appended = Object.entries(reported).map(([environment, requests]) => append(environment, requests))
+      // One message for each report: where the database is away, all environments meet the same error.
+      Promise.all(appended).catch(report)
     },
 
     /** The newest requests before this number, and whether there are more. */
