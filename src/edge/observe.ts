@@ -8,8 +8,8 @@ import type { Visit } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
 import { createPaths, type Paths } from './paths.ts'
 import type { Upgrade } from './proxy/upgrade.ts'
+import type { RequestRecords } from './request-log/record.ts'
 import { createRequestLog, type RequestLog } from './request-log/request-log.ts'
-import type { RequestRecords } from './request-log/samples.ts'
 import type { Routed } from './routes.ts'
 
 export function createObserver({ forwarded }: { forwarded: Forwarded }) {

@@ -7,7 +7,7 @@ import { createCaller, type Frame, type Greeting, listenToPeers, type Peer } fro
 import type { Stall } from '../../watchdog/index.ts'
 import type { Inspection, Purge } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
-import type { RequestRecords } from '../request-log/samples.ts'
+import type { RequestRecords } from '../request-log/record.ts'
 import type { EnvironmentRoutes } from '../routes.ts'
 import { createMember, type EdgeMember } from './member.ts'
 import type { ControlMethodsForEdge, EdgeMethodsForControl, MissedPurges } from './messages.ts'

@@ -5,7 +5,7 @@
 import type { Stall } from '../../watchdog/index.ts'
 import type { Inspection, Purge } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
-import type { RequestRecords } from '../request-log/samples.ts'
+import type { RequestRecords } from '../request-log/record.ts'
 import type { EnvironmentRoutes, InstanceReport } from '../routes.ts'
 
 export type NumberedPurge = { number: number; purge: Purge }

@@ -1,4 +1,8 @@
-/** One answered request, as it is recorded. It has no value of a query, no whole address of a client and no header. */
+/**
+ * One answered request: what is kept of it for a moment, and what is recorded. A record has no value of a query, no whole
+ * address of a client and no header.
+ */
+import { truncateAddress } from '../../http/index.ts'
 
 /** In the words of Cache-Status (RFC 9211); `static` is a file of a static deployment, `none` a page of the edge itself. */
 export type CacheResult = 'hit' | 'stale' | 'miss' | 'bypass' | 'static' | 'none'
@@ -25,13 +29,36 @@ export type RequestRecord = {
   bytes: number
   cache: CacheResult
   outcome: Outcome
-  /** The address of the client, and in a report only its network; undefined where a proxy in front does not tell it. */
+  /** The network of the client; undefined where a proxy in front of the edge does not report it. */
   client?: string
   /** The visitor got it with an error. */
   id?: string
   /** Requests of about the same time that were not recorded. */
   omitted?: number
 }
+
+/** The records of a report, by environment, in the order of their times. */
+export type RequestRecords = Record<string, RequestRecord[]>
+
+/** Most requests of a flood are replaced before they are reported. So they are kept as they are, which is cheap. */
+export type KeptRequest = Omit<RequestRecord, 'path' | 'parameters' | 'client' | 'id'> & {
+  /** Path and query. */
+  target: string
+  /** Its whole address. */
+  client: string | undefined
+  id: string | undefined
+}
+
+export const toRecord = ({ target, client, id, ...others }: KeptRequest): RequestRecord => ({
+  ...others,
+  ...readTarget(target),
+  ...(client === undefined ? {} : { client: truncateAddress(client) }),
+  ...(id === undefined ? {} : { id }),
+})
+
+/** A part of a request's text would keep all of that text in memory. */
+export const copyOf = (text: string): string =>
+  Buffer.from(text.length > MAX_TARGET_LENGTH ? text.slice(0, MAX_TARGET_LENGTH) : text, 'latin1').toString('latin1')
 
 const MAX_PATH_LENGTH = 512
 const MAX_PARAMETERS = 10
@@ -42,12 +69,12 @@ export function readTarget(target: string): Pick<RequestRecord, 'path' | 'parame
   const query = target.indexOf('?')
   const path = shorten(target.slice(0, query < 0 ? target.length : query), MAX_PATH_LENGTH)
   if (query < 0 || query === target.length - 1) return { path }
-  const parameters = namesIn(target.slice(query + 1, query + 1 + MAX_QUERY_LENGTH))
+  const parameters = namesIn(target.slice(query + 1))
   return parameters.length > 0 ? { path, parameters } : { path }
 }
 
-/** The names in a longer query are not read to its end. */
-const MAX_QUERY_LENGTH = 2048
+/** Of a longer query, the first names are read. */
+const MAX_TARGET_LENGTH = MAX_PATH_LENGTH + 2048
 
 function namesIn(query: string): string[] {
   const names = new Set<string>()
@@ -63,12 +90,9 @@ function namesIn(query: string): string[] {
 
 /** Bytes that a terminal or a page might not show as they are become percent-encoded. */
 function shorten(text: string, maxLength: number): string {
-  const shown = copyOf(text.slice(0, maxLength)).replace(NOT_PRINTED, toPercent)
+  const shown = text.slice(0, maxLength).replace(NOT_PRINTED, toPercent)
   return text.length > maxLength ? `${shown}…` : shown
 }
-
-/** A slice would keep the whole request in memory. */
-const copyOf = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
 
 const NOT_PRINTED = /[^\x21-\x7e]/g
 const toPercent = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`

@@ -4,17 +4,24 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { truncateAddress } from '../../http/index.ts'
 import type { PlainRequest } from '../fast-path/request.ts'
 import type { CountedResponse } from '../http/counted-response.ts'
 import type { Forwarded } from '../http/forwarded.ts'
 import type { Visit } from '../http/visit.ts'
 import { lengthOf, statusOf, type Wire } from '../http/wire.ts'
 import type { Upgrade } from '../proxy/upgrade.ts'
-import { type CacheResult, cacheResultOf, type Outcome, readTarget } from './record.ts'
-import { createSamples, type RequestRecords } from './samples.ts'
+import {
+  type CacheResult,
+  cacheResultOf,
+  copyOf,
+  type KeptRequest,
+  type Outcome,
+  type RequestRecords,
+  toRecord,
+} from './record.ts'
+import { createSamples } from './samples.ts'
 
-type Parts = { forwarded: Forwarded; samples?: ReturnType<typeof createSamples>; now?(): number }
+type Parts = { forwarded: Forwarded; now?(): number }
 
 /** What is known of a request before it is answered. */
 type Begun = { environment: string; method: string; target: string; client: string | undefined; startMs: number }
@@ -27,7 +34,8 @@ type Answer = {
   id?: string | undefined
 }
 
-export function createRequestLog({ forwarded, samples = createSamples(), now = Date.now }: Parts) {
+export function createRequestLog({ forwarded, now = Date.now }: Parts) {
+  const samples = createSamples<KeptRequest>()
   /** Bytes of a connection up to the end of its last response: several may be pipelined. */
   const endedBytes = new WeakMap<Socket, number>()
 
@@ -40,18 +48,8 @@ export function createRequestLog({ forwarded, samples = createSamples(), now = D
   function end({ environment, method, target, client, startMs }: Begun, answer: Answer) {
     const { status, bytes, cache, outcome, id } = answer
     if (!samples.isKept(environment, status)) return
-    samples.keep({
-      time: now(),
-      method,
-      ...readTarget(target),
-      status,
-      durationMs: Math.round((performance.now() - startMs) * 10) / 10,
-      bytes,
-      cache,
-      outcome,
-      ...(client === undefined ? {} : { client }),
-      ...(id === undefined ? {} : { id }),
-    })
+    const durationMs = Math.round((performance.now() - startMs) * 10) / 10
+    samples.keep({ time: now(), method, target: copyOf(target), status, durationMs, bytes, cache, outcome, client, id })
   }
 
   return {
@@ -63,13 +61,14 @@ export function createRequestLog({ forwarded, samples = createSamples(), now = D
       samples.keep({
         time: now(),
         method: 'GET',
-        ...readTarget(request.target),
+        target: copyOf(request.target),
         status,
         durationMs: 0,
         bytes: lengthOf(wire),
         cache,
         outcome: 'complete',
-        ...(client === undefined ? {} : { client }),
+        client: client === undefined ? undefined : copyOf(client),
+        id: undefined,
       })
     },
 
@@ -115,12 +114,10 @@ export function createRequestLog({ forwarded, samples = createSamples(), now = D
       }
     },
 
+    /** The records since the last call; undefined when there are none. */
     take(): RequestRecords | undefined {
-      const taken = samples.take()
-      // Most records of a flood are replaced before they are reported, so this is not done when they are made.
-      for (const record of Object.values(taken ?? {}).flat())
-        if (record.client !== undefined) record.client = truncateAddress(record.client)
-      return taken
+      const taken = samples.take().map(([environment, kept]) => [environment, kept.map(toRecord)])
+      return taken.length > 0 ? Object.fromEntries(taken) : undefined
     },
     giveBack: samples.giveBack,
   }

@@ -3,7 +3,14 @@
  * apart, so that a flood of visits does not displace the errors. Where there are more than fit, the kept ones are a fair sample
  * (algorithm R: each request has the same chance), and the others are counted.
  */
-import type { RequestRecord } from './record.ts'
+
+/** What a sample has to know of a request. */
+export type Sampled = {
+  time: number
+  status: number
+  /** Requests of about the same time that were not kept. */
+  omitted?: number
+}
 
 export type SampleLimits = {
   /** Of one environment between two reports: errors, and as many others. */
@@ -14,22 +21,19 @@ export type SampleLimits = {
 
 export const SAMPLE_LIMITS: SampleLimits = { ofEnvironment: 50, ofAll: 4000 }
 
-/** The records of a report, by environment, in the order of their times. */
-export type RequestRecords = Record<string, RequestRecord[]>
-
-type Sample = { seen: number; records: RequestRecord[] }
-type Samples = { errors: Sample; others: Sample }
+type Sample<Item> = { seen: number; records: Item[] }
+type Samples<Item> = { errors: Sample<Item>; others: Sample<Item> }
 
 /** `random` returns a number from 0 up to and without 1. */
-export function createSamples(limits: SampleLimits = SAMPLE_LIMITS, random: () => number = Math.random) {
-  let samples = new Map<string, Samples>()
+export function createSamples<Item extends Sampled>(limits = SAMPLE_LIMITS, random: () => number = Math.random) {
+  let samples = new Map<string, Samples<Item>>()
   let total = 0
   let share = limits.ofEnvironment
   /** The place of the request that `isKept` has just accepted. */
-  let sample: Sample = newSample()
+  let sample: Sample<Item> = newSample()
   let place = 0
 
-  function of(environment: string, status: number): Sample {
+  function of(environment: string, status: number): Sample<Item> {
     let known = samples.get(environment)
     if (!known) {
       known = { errors: newSample(), others: newSample() }
@@ -49,42 +53,40 @@ export function createSamples(limits: SampleLimits = SAMPLE_LIMITS, random: () =
       return place < sample.records.length
     },
 
-    keep(record: RequestRecord) {
+    keep(record: Item) {
       if (place === sample.records.length) total++
       sample.records[place] = record
     },
 
-    /** The requests since the last call; undefined when there were none. */
-    take(): RequestRecords | undefined {
-      if (samples.size === 0) return undefined
+    /** The requests since the last call, by environment, in the order of their times. */
+    take(): [environment: string, records: Item[]][] {
       // Errors and others have a share each.
-      share = Math.min(limits.ofEnvironment, Math.max(1, Math.floor(limits.ofAll / samples.size / 2)))
-      const found = [...samples].map(([environment, both]) => [environment, recordsOf(both)] as const)
-      const taken = found.filter(([, records]) => records.length > 0)
+      const ofEach = Math.floor(limits.ofAll / Math.max(1, samples.size) / 2)
+      share = Math.min(limits.ofEnvironment, Math.max(1, ofEach))
+      const found = [...samples].map(([environment, both]): [string, Item[]] => [environment, recordsOf(both)])
       // What was given back is reported with the next request.
-      samples = new Map(
-        [...samples].filter(([, { errors, others }]) => errors.records.length + others.records.length === 0),
-      )
+      const isEmpty = ({ errors, others }: Samples<Item>) => errors.records.length + others.records.length === 0
+      samples = new Map([...samples].filter(([, both]) => isEmpty(both)))
       total = 0
-      return taken.length > 0 ? Object.fromEntries(taken) : undefined
+      return found.filter(([, records]) => records.length > 0)
     },
 
     /** These could not be reported: they count as omitted. */
-    giveBack(records: RequestRecords) {
+    giveBack(records: Readonly<Record<string, readonly Sampled[]>>) {
       for (const [environment, lost] of Object.entries(records))
         for (const { status, omitted = 0 } of lost) of(environment, status).seen += 1 + omitted
     },
   }
 }
 
-const newSample = (): Sample => ({ seen: 0, records: [] })
+const newSample = <Item>(): Sample<Item> => ({ seen: 0, records: [] })
 
-const recordsOf = ({ errors, others }: Samples): RequestRecord[] =>
+const recordsOf = <Item extends Sampled>({ errors, others }: Samples<Item>): Item[] =>
   [...inOrder(errors), ...inOrder(others)].sort((one, other) => one.time - other.time)
 
-function inOrder({ seen, records }: Sample): RequestRecord[] {
+function inOrder<Item extends Sampled>({ seen, records }: Sample<Item>): Item[] {
   const sorted = records.toSorted((one, other) => one.time - other.time)
   const last = sorted.at(-1)
-  if (last && seen > sorted.length) sorted[sorted.length - 1] = { ...last, omitted: seen - sorted.length }
+  if (last && seen > sorted.length) last.omitted = seen - sorted.length
   return sorted
 }
