@@ -11,6 +11,7 @@ import { edgeHits } from './edge/hit.ts'
 import { edgeMiss } from './edge/miss.ts'
 import { edgePeer } from './edge/peer.ts'
 import { edgePurge } from './edge/purge.ts'
+import { edgeRequestLog } from './edge/request-log.ts'
 import { edgeRoutes } from './edge/routes.ts'
 import { edgeTls } from './edge/tls.ts'
 import { twoEdges } from './edges.ts'
@@ -39,6 +40,7 @@ export const BENCHES: readonly Bench[] = [
   samePackages,
   ...edgeHits,
   edgeTls,
+  edgeRequestLog,
   twoEdges,
   instances,
   edgeMiss,

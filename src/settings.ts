@@ -56,6 +56,9 @@ export type Config = {
   cacheMemory: number
   cacheDisk: number
   countPaths: boolean
+  requestLog: boolean
+  requestLogBytes: number
+  requestLogDays: number
   buildMemory: number
   appMemory: number
   processes: number
@@ -241,6 +244,13 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     'Whether the most visited and the missing paths of sites are counted and kept for a month; `false` deletes them.',
     parseBoolean,
   ),
+  requestLog: setting(
+    'true',
+    'Whether the last requests to each site are recorded one by one; `false` deletes them.',
+    parseBoolean,
+  ),
+  requestLogBytes: setting('8388608', 'Bytes of the disk that the request log of an environment may use.', count),
+  requestLogDays: setting('7', 'Days after which a recorded request is deleted.', days),
   buildMemory: setting('2147483648', 'Bytes of memory that a build may use.', count),
   appMemory: setting('1073741824', 'Bytes of memory that a running app may use.', count),
   processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),
@@ -393,6 +403,15 @@ const MAX_SECONDS = Math.floor((2 ** 31 - 1) / 1000)
 function seconds(text: string): number {
   const given = count(text)
   if (given > MAX_SECONDS) throw new Error(`it must be at most ${MAX_SECONDS} seconds, which is 24 days`)
+  return given
+}
+
+/** A year. */
+const MAX_DAYS = 366
+
+function days(text: string): number {
+  const given = count(text)
+  if (given > MAX_DAYS) throw new Error(`it must be at most ${MAX_DAYS} days`)
   return given
 }
 

@@ -11,12 +11,17 @@ import type { Origin } from './other-caches.ts'
 export type RunningEdge = AsyncDisposable & { url: string; pid: number }
 
 /** Requests to its address lead to the origin, and so do the hosts of the other environments. */
-export async function startEdgeBefore(folder: string, origin: Origin, environments = 1): Promise<RunningEdge> {
+export async function startEdgeBefore(
+  folder: string,
+  origin: Origin,
+  { environments = 1, recordsRequests = true } = {},
+): Promise<RunningEdge> {
   const edge = await startEdge({
     folder,
     // The default of the service.
     cache: { memoryBytes: 268_435_456, folder: join(folder, 'cache'), diskBytes: 2_147_483_648 },
     countsPaths: true,
+    recordsRequests,
   })
   const names = Array.from({ length: environments }, (_, at) => (at === 0 ? '127.0.0.1' : hostOf(at)))
   await publish(edge, Object.fromEntries(names.map((name, at) => [name, targetOf(at, origin)])))

@@ -33,7 +33,7 @@ export const edgeRoutes: Bench = {
     const startAmong = async (environments: number) => {
       const own = join(folder.path, String(environments))
       await mkdir(own)
-      return startEdgeBefore(own, origin, environments)
+      return startEdgeBefore(own, origin, { environments })
     }
     await using few = await startAmong(FEW)
     await using many = await startAmong(MANY)

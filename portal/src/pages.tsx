@@ -39,6 +39,7 @@ export const ENVIRONMENT_PAGES: readonly EnvironmentPage[] = [
     Page: lazyPage(() => import('./pages/deployments/page.tsx')),
   },
   { section: 'logs', title: 'Logs', key: 'l', Page: lazyPage(() => import('./pages/logs/page.tsx')) },
+  { section: 'requests', title: 'Requests', key: 'r', Page: lazyPage(() => import('./pages/requests/page.tsx')) },
   { section: 'usage', title: 'Usage', key: 'u', Page: lazyPage(() => import('./pages/usage/page.tsx')) },
   { section: 'triggers', title: 'Triggers', key: 't', Page: lazyPage(() => import('./pages/triggers/page.tsx')) },
   {

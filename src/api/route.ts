@@ -61,6 +61,8 @@ export type Route = {
   takesEtag?: true
   /** Schema of the JSON reply; `null` for a reply without a body; a media type where the handler writes the text. */
   reply: schema.Schema | null | { mediaType: string; schema?: schema.Schema }
+  /** To clients that accept `text/event-stream`, the handler returns a stream of events instead. */
+  streams?: true
   /** Reasons beyond those that all routes of this kind have in common. */
   problems?: readonly Reason[]
   handle(call: RouteCall<unknown, unknown>): unknown

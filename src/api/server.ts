@@ -1,5 +1,6 @@
 /** The API listener: serves the list of routes. */
 import { isUtf8 } from 'node:buffer'
+import { Readable } from 'node:stream'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -195,7 +196,7 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
       const call = { params, query, body, principal, ...membership, request, reply } as RouteCall<unknown, unknown>
       const answer = await route.handle(call)
       if (hasEtag) reply.header('etag', (answer as { etag: string }).etag)
-      if (isJson(route.reply)) serializeAs(route.reply, reply)
+      if (isJson(route.reply) && !(answer instanceof Readable)) serializeAs(route.reply, reply)
       return route.reply === null ? reply.send() : answer
     },
   })

@@ -64,6 +64,19 @@ async function tend(modules: Modules, environmentId: string) {
   await rounds.stop(10_000)
 }
 
+test('the log of requests is not in a backup, other logs are', async (t) => {
+  const modules = await openModules(t)
+  const shop = await modules.environment()
+  for (const kind of ['runtime', 'requests'])
+    await modules.write(join(modules.dataDir, 'logs', kind, `${shop.id}.log`), 'x')
+  const pieces: Buffer[] = []
+  const { bytes, packed } = pack(partsOf(modules))
+  for await (const piece of bytes) pieces.push(piece)
+  const { dataDir } = await restored(t, pieces)
+  assert.deepEqual(await readdir(join(dataDir, 'logs')), ['runtime'])
+  assert.deepEqual(packed.leftOut, [])
+})
+
 const hex = (digest: string) => digest.slice('sha256:'.length)
 const blob = (digest: string) => `blobs/${hex(digest).slice(0, 2)}/${hex(digest)}`
 

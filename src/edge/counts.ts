@@ -4,7 +4,7 @@
  * additions.
  */
 import type { Socket } from 'node:net'
-import { statusOf, type Wire } from './http/wire.ts'
+import { lengthOf, statusOf, type Wire } from './http/wire.ts'
 import type { PathCounts, Paths } from './paths.ts'
 
 export type Counts = {
@@ -84,7 +84,7 @@ export function createCounts(paths?: () => Paths | undefined) {
       paths?.()?.count(environment, target, status)
       mine.requests++
       mine.hits++
-      mine.bytes += wire instanceof Uint8Array ? wire.length : wire.head.length + wire.body.length
+      mine.bytes += lengthOf(wire)
       mine.latencies[0] = (mine.latencies[0] as number) + 1
     },
 

@@ -8,7 +8,7 @@ import { createAnswers } from './answers.ts'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
 import { closeGracefully, closeSlowly } from './closing.ts'
 import { createConnections } from './connections.ts'
-import { type Counts, createCounts, type TrafficCounts } from './counts.ts'
+import type { Counts } from './counts.ts'
 import { createFastPath } from './fast-path/fast-path.ts'
 import type { PlainRequest } from './fast-path/request.ts'
 import { createFrontDoor } from './front-door.ts'
@@ -16,10 +16,10 @@ import { CountedResponse } from './http/counted-response.ts'
 import { createForwarded } from './http/forwarded.ts'
 import { PAGES, type Page, sendPage } from './http/pages.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './http/strict.ts'
-import { readAddress, type Visit } from './http/visit.ts'
+import { readAddress } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
 import { LIMITS, type Limits } from './limits.ts'
-import { createPaths, type Paths } from './paths.ts'
+import { createObserver } from './observe.ts'
 import type { PortalSettings } from './portal.ts'
 import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
@@ -27,6 +27,7 @@ import { createPools } from './proxy/pools.ts'
 import { createProxy } from './proxy/proxy.ts'
 import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
+import type { RequestRecords } from './request-log/record.ts'
 import type { RouteChanges } from './route-table.ts'
 import { type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static/static.ts'
@@ -47,6 +48,8 @@ export type EdgeServer = {
   trust(proxies: readonly string[]): void
   /** From now on, requests are counted by path as well. */
   countPaths(): void
+  /** From now on, requests are recorded one by one as well. */
+  recordRequests(): void
   /** Resolves when no request of the instance is in flight; after the time, the remaining ones are aborted. */
   drain(instance: string, graceMs: number): Promise<void>
   /** No later request is answered with what is purged. False: after a restart, one might be. */
@@ -66,6 +69,10 @@ export type EdgeServer = {
   load(): Record<string, number>
   /** The traffic since the last call, by environment; undefined when there was none. */
   takeCounts(): Record<string, Counts> | undefined
+  /** The recorded requests since the last call, by environment; undefined when there were none. */
+  takeRequests(): RequestRecords | undefined
+  /** Those could not be reported. */
+  giveBackRequests(records: RequestRecords): void
   /** Accepts no new connection, lets requests end, and resolves when the last connection is closed. */
   stop(): Promise<void>
   /**
@@ -119,8 +126,7 @@ export function createEdgeServer({
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })
   const pending = createPendingRequests({ limits, wake })
-  let paths: Paths | undefined
-  const counts = createCounts(() => paths)
+  const observer = createObserver({ forwarded })
   /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
   const ending = new WeakSet<Socket>()
   const targets = createTargets({ cache, pools, instances, statics, pending })
@@ -157,7 +163,7 @@ export function createEdgeServer({
     doing(address.host)
     const visit = { ...address, request, response, isHit: false }
     if (frontDoor.answer(visit)) return
-    countVisit(counts, environmentOf(address.host), visit)
+    observer.visit(findTarget(address.host), visit)
     route(address.host, response, request, {
       goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
       refuse: (page) => sendPage(response, page),
@@ -175,7 +181,7 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
     doing(address.host)
-    const onAnswer = countUpgrade(counts, environmentOf(address.host), socket)
+    const onAnswer = observer.upgrade(findTarget(address.host), { ...address, request, socket })
     const upgrade = { ...address, request, socket, head, onAnswer }
     route(address.host, socket, request, {
       goOn(target) {
@@ -196,8 +202,6 @@ export function createEdgeServer({
   const choose = (target: Routed | undefined): Routed | undefined =>
     target?.kind === 'server' && target.peers ? inFlight.leastBusy(target.peers) : target
 
-  const environmentOf = (host: string): string | undefined => findTarget(host)?.environment
-
   /** For the fast path: the complete response, if it is in memory. */
   function peek(request: PlainRequest, socket: Socket): Wire | undefined {
     doing(request.authority)
@@ -205,7 +209,7 @@ export function createEdgeServer({
     if (!isEncrypted(socket) && secure.isElsewhere(host)) return undefined
     const target = findTarget(host)
     const wire = target && answers.peek(target, request, socket)
-    if (wire) counts.quick(target.environment, request.target, wire)
+    if (wire) observer.quick(target, request, socket, wire)
     return wire
   }
 
@@ -222,9 +226,8 @@ export function createEdgeServer({
     http,
     secure,
     trust: forwarded.trust,
-    countPaths() {
-      paths = createPaths()
-    },
+    countPaths: observer.countPaths,
+    recordRequests: observer.recordRequests,
     changeRoutes: targets.changeRoutes,
     useRoutes: targets.useRoutes,
     forgetOthers: targets.forgetOthers,
@@ -237,7 +240,9 @@ export function createEdgeServer({
     closeCache: cache.close,
     takeActivity: inFlight.takeActivity,
     load: inFlight.load,
-    takeCounts: counts.take,
+    takeCounts: observer.takeCounts,
+    takeRequests: observer.takeRequests,
+    giveBackRequests: observer.giveBackRequests,
     stop() {
       isStopping = true
       fastPath?.close()
@@ -268,30 +273,6 @@ function createHttpServer(limits: Limits, shouldUpgradeCallback: (request: Incom
   })
   http.timeout = limits.stalledClientMs
   return http
-}
-
-/** Requests to an unknown host name belong to no environment and are not counted. */
-function countVisit(
-  counts: TrafficCounts,
-  environment: string | undefined,
-  visit: Visit & { response: CountedResponse },
-) {
-  if (environment === undefined) return
-  const counted = counts.begin(environment, visit.request.socket, visit.path)
-  visit.response.onHead = (status) => counts.answered(counted, status, visit.isHit)
-  visit.response.once('close', () => counts.end(counted))
-}
-
-/** Returns the function that gets the status of the answer. */
-function countUpgrade(
-  counts: TrafficCounts,
-  environment: string | undefined,
-  socket: Socket,
-): (status: number) => void {
-  if (environment === undefined) return noop
-  const counted = counts.begin(environment, socket)
-  socket.once('close', () => counts.end(counted))
-  return (status) => counts.answered(counted, status, false)
 }
 
 const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)

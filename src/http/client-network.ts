@@ -12,6 +12,16 @@ export function clientNetwork(address: string): string {
   return `${groups.slice(0, 4).join(':')}::/64`
 }
 
+/**
+ * A network of many clients, for records that people read: it tells regions and providers apart, and no person. A /24 of IPv4
+ * and a /48 of IPv6 are what is usually allotted to a site.
+ */
+export function truncateAddress(address: string): string {
+  const client = clientNetwork(address)
+  if (!client.includes(':')) return `${client.split('.').slice(0, 3).join('.')}.0/24`
+  return `${client.split(':').slice(0, 3).join(':')}::/48`
+}
+
 /** All eight groups in lower case without leading zeros, however the address is spelled. */
 function groupsOf(address: string): string[] {
   const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)

@@ -21,6 +21,7 @@ import {
   createRecords,
   listenToApps,
   openEdges,
+  openRequestLog,
   openStores,
   openTraffic,
   startOperations,
@@ -98,11 +99,16 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const traffic = await openTraffic({ config, log, database })
   // Stops after the edges, which send their last counts when they stop.
   started.defer(() => traffic.stop())
+  const stores = await openStores({ config, files, database })
+  const requestLog = await openRequestLog({ config, log, database, logs: stores.logs })
+  started.defer(async () => requestLog?.stop())
   const edges = await openEdges({ files, log, database })
   started.defer(() => edges.close(GRACE_MS.edges))
   edges.onTraffic(traffic.receive)
   const edgeTls = createEdgeTls({ clock, edges })
   traffic.start()
+  if (requestLog) edges.onRequests(requestLog.receive)
+  requestLog?.start()
 
   // The agent, and what apps run on.
   const visits = recordVisits({ clock, log, wantedInstances: records.wantedInstances })
@@ -124,7 +130,6 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   })
   const { instances } = hosting
   started.defer(() => hosting.inApp.close())
-  const stores = await openStores({ config, files, database })
   const retention = assembleRetention({ config, log, database, machine, records, stores, hosting })
   const { appVariables, reopenService } = await listenToApps({
     database,
@@ -211,6 +216,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     machine,
     edges,
     traffic,
+    requestLog,
     records,
     stores,
     hosting,

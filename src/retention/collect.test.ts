@@ -121,18 +121,18 @@ test('what an app wrote stays while another process may run it or be about to', 
   assert.deepEqual(await collect(), { runs: 1 })
 })
 
-test('the folder and the log of an environment that is gone are removed', async (t) => {
+test('the folder and the logs of an environment that is gone are removed', async (t) => {
   const { shop, environment, build, folders, logs, sql, environments, write, collect, dataDir } = await setUp(t)
   await build(shop)
   const gone = await environment()
   for (const { id } of [shop, gone]) {
     await write(join(folders.cacheOf(id), 'file'), 'x')
-    await write(join(dataDir, 'logs', 'runtime', `${id}.log`), 'x')
+    for (const kind of ['runtime', 'requests']) await write(join(dataDir, 'logs', kind, `${id}.log`), 'x')
   }
   await sql.transaction((tx) => environments.remove(tx, gone.id))
-  assert.deepEqual(await collect(), { environments: 1, logs: 1 })
+  assert.deepEqual(await collect(), { environments: 1, logs: 2 })
   assert.deepEqual(await namesIn(dataDir, 'environments'), [shop.id])
-  assert.deepEqual(await logs.list('runtime'), [`runtime/${shop.id}`])
+  for (const kind of ['runtime', 'requests']) assert.deepEqual(await logs.list(kind), [`${kind}/${shop.id}`])
 })
 
 test('logs stay of the last twenty builds, and of those that can be made live or are not over', async (t) => {

@@ -16,6 +16,7 @@ import {
   runtimeLogName,
 } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
+import { requestLogName } from '../request-log/index.ts'
 import type { Instances } from '../runtime/index.ts'
 import { hasRetentionHold, type LineLogs, type Reader } from '../storage/index.ts'
 import type { Figures } from './figures.ts'
@@ -87,10 +88,12 @@ export function createCollect(parts: Parts) {
     },
 
     async logs() {
-      const there = [...(await logs.list('builds')), ...(await logs.list('runtime'))]
+      const there: string[] = []
+      for (const folder of ['builds', 'runtime', 'requests']) there.push(...(await logs.list(folder)))
       const known = new Set<string>()
       for (const id of await environmentIds()) {
         known.add(runtimeLogName(id))
+        known.add(requestLogName(id))
         for (const build of await buildRetention.withLogs(id)) known.add(buildLogName(build))
       }
       const leftOver = (await isBeingCopied()) ? [] : there.filter((name) => !known.has(name))

@@ -3,6 +3,7 @@ import type { Environments } from '../apps/index.ts'
 import { type Clock, createTurns } from '../base/index.ts'
 import { type BuildRetention, type Size, sizeOf } from '../builds/index.ts'
 import { buildLogName, type Folders, runtimeLogName } from '../deployments/index.ts'
+import { requestLogName } from '../request-log/index.ts'
 import { type LineLogs, type Sql, statement } from '../storage/index.ts'
 
 export type WalkedKind = 'CACHES' | 'LOGS' | 'RUNS'
@@ -28,7 +29,8 @@ export function createFigures({ sql, clock, environments, buildRetention, folder
   const inTurn = createTurns()
 
   async function logSize(environmentId: string): Promise<Size> {
-    const names = [runtimeLogName(environmentId), ...(await buildRetention.withLogs(environmentId)).map(buildLogName)]
+    const builds = await buildRetention.withLogs(environmentId)
+    const names = [runtimeLogName(environmentId), requestLogName(environmentId), ...builds.map(buildLogName)]
     const bytes = await Promise.all(names.map((name) => logs.bytesOf(name)))
     return { files: names.length, bytes: bytes.reduce((sum, one) => sum + one, 0) }
   }

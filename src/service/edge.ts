@@ -1,11 +1,13 @@
-/** The edges, which answer visitors, and the counts of what they got. */
+/** The edges, which answer visitors, and the counts and records of what they got. */
 import { type Log, processName } from '../base/index.ts'
 import { PROTOCOL } from '../channel/index.ts'
 import type { DataFiles } from '../data-files.ts'
 import type { Database } from '../data-folder.ts'
 import { createPurgeLog } from '../deployments/index.ts'
 import { type Edges, LATENCY_BOUNDS_MS, listenToEdges } from '../edge/index.ts'
+import { createRequestLog, forgetRequestLogs, type RequestLog } from '../request-log/index.ts'
 import type { Config } from '../settings.ts'
+import type { LineLogs } from '../storage/index.ts'
 import { createTraffic, createTrafficPaths, forgetTrafficPaths } from '../traffic/index.ts'
 import { version } from '../version.ts'
 
@@ -18,6 +20,29 @@ export async function openTraffic({ config, log, database }: TrafficParts) {
   const paths = config.countPaths ? createTrafficPaths({ sql, clock, existingEnvironments }) : undefined
   return createTraffic({ sql, clock, log, existingEnvironments, boundsMs: LATENCY_BOUNDS_MS, paths })
 }
+
+type RequestLogParts = TrafficParts & { logs: LineLogs }
+
+/** Undefined where requests are not recorded. */
+export async function openRequestLog(parts: RequestLogParts): Promise<RequestLog | undefined> {
+  const { config, log, database, logs } = parts
+  const { sql, clock, environments } = database
+  if (!config.requestLog) {
+    await forgetRequestLogs(logs)
+    return undefined
+  }
+  return createRequestLog({
+    sql,
+    clock,
+    log,
+    logs,
+    existingEnvironments: environments.existing,
+    maxBytes: config.requestLogBytes,
+    maxAgeMs: config.requestLogDays * DAY_MS,
+  })
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 type EdgeParts = { files: DataFiles; log: Log; database: Database }
 

@@ -7,6 +7,7 @@ import { createTrace } from '../deployments/index.ts'
 import type { Edges } from '../edge/index.ts'
 import type { Machine } from '../machine.ts'
 import { createDomainChecks, createLookup } from '../reach/index.ts'
+import type { RequestLog } from '../request-log/index.ts'
 import { createCounts } from '../retention/index.ts'
 import type { Config } from '../settings.ts'
 import { statement } from '../storage/index.ts'
@@ -28,6 +29,7 @@ export type RouteSources = {
   machine: Machine
   edges: Edges
   traffic: Traffic
+  requestLog: RequestLog | undefined
   records: Records
   stores: Stores
   hosting: Hosting
@@ -48,7 +50,7 @@ type ServerState = {
 }
 
 export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: ServerState) {
-  const { config, machine, edges, traffic, metrics } = parts
+  const { config, machine, edges, traffic, requestLog, metrics } = parts
   const { sql, clock, changes, accounts, users, members, invitations, credentials, sessions } = parts.database
   const { apps, environments, operations } = parts.database
   const { variables, domains, builds, sources, deployments, retries, ledger, webhookSets } = parts.records
@@ -126,6 +128,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     instances,
     siteUrl,
     traffic,
+    requestLog,
     usage,
     diskSpace,
     counts,

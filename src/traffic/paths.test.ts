@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openCoreModules } from '../../test/support/modules/core.ts'
+import { maskPath } from '../base/index.ts'
 import { statement } from '../storage/index.ts'
-import { maskPath } from './mask-path.ts'
 import { createTrafficPaths, forgetTrafficPaths, PATH_LIMITS } from './paths.ts'
 import { HOUR_MS, MINUTE_MS } from './steps.ts'
 

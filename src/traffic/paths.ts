@@ -2,10 +2,9 @@
  * Records which paths visitors request most, as short lists for each hour and each day. The reports of the edge are added up in
  * memory and written every few minutes; counts that were not written yet are lost if the process is killed.
  */
-import type { Clock } from '../base/index.ts'
+import { type Clock, maskPath } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 import { list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
-import { maskPath } from './mask-path.ts'
 import { firstOfPaths, HOUR_MS, MINUTE_MS, PATH_RANGES, PATH_RECORDS, startOf } from './steps.ts'
 
 /** As the edge reports them: paths that exist, and paths that are missing. */

@@ -27,26 +27,36 @@ export type Attention = {
   present(): Promise<void>
 }
 
-type Options = {
-  /** The address of the log, as `/v1/…/log`. */
-  address: string
+type Repeated = {
   /** The number of the last known line. */
   last(): number
-  onLines(lines: readonly Line[]): void
   onState(state: FollowState, problem?: Problem): void
   signal: AbortSignal
   attention: Attention
   retryMs?: { first: number; max: number }
 }
 
-export async function followLog(options: Options): Promise<void> {
+type Options = Repeated & {
+  /** The address of the log, as `/v1/…/log`. */
+  address: string
+  onLines(lines: readonly Line[]): void
+}
+
+export const followLog = (options: Options): Promise<void> =>
+  keepFollowing((signal) => attempt(options, signal), options)
+
+/** Each attempt resolves to true when nothing more will come. */
+export async function keepFollowing(
+  attempt: (signal: AbortSignal) => Promise<boolean>,
+  options: Repeated,
+): Promise<void> {
   const { onState, signal, attention, retryMs = { first: 1_000, max: 15_000 } } = options
   let wait = retryMs.first
   while (!signal.aborted) {
     const before = options.last()
     const until = AbortSignal.any([signal, attention.lost()])
     try {
-      if (await attempt(options, until)) return onState('over')
+      if (await attempt(until)) return onState('over')
     } catch (error) {
       if (signal.aborted) return
       if (isRefusal(error)) return onState('refused', error.problem)

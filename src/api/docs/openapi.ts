@@ -122,7 +122,10 @@ export function reasonsOf({ access, path, body, method, takesEtag, problems = []
 function success(route: Route, components: Record<string, Json>): Response {
   if (route.reply === null) return { description: 'Done. No body.' }
   if (isJson(route.reply)) {
-    const content = { 'application/json': { schema: refer(route.reply, components) } }
+    const content = {
+      'application/json': { schema: refer(route.reply, components) },
+      ...(route.streams ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
+    }
     return { description: 'Done.', ...(showsEtag(route) ? { headers: ETAG } : {}), content }
   }
   const { mediaType, schema: written } = route.reply as { mediaType: string; schema?: schema.Schema }

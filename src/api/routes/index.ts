@@ -19,6 +19,7 @@ import type {
 } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { DomainChecks } from '../../reach/index.ts'
+import type { RequestLog } from '../../request-log/index.ts'
 import type { Counts, DiskSpace, Usage } from '../../retention/index.ts'
 import type { Instances } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
@@ -43,6 +44,7 @@ import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes, type ReadyChecks } from './health.ts'
 import { operationRoutes } from './operations.ts'
+import { requestRoutes } from './requests.ts'
 import { sessionRoutes } from './session.ts'
 import { traceRoutes } from './trace.ts'
 import { trafficRoutes } from './traffic.ts'
@@ -86,6 +88,7 @@ export type RouteParts = {
   counts: Counts
   ceilings: Ceilings
   traffic: Traffic
+  requestLog: RequestLog | undefined
   changes: Changes
   diskSpace: DiskSpace
   /** Throws when this machine cannot keep the builds of several accounts apart, and there are several. */
@@ -120,6 +123,7 @@ export function createRoutes(given: RouteParts): Route[] {
     ...accountRoutes(parts),
     ...usageRoutes(parts),
     ...trafficRoutes(parts),
+    ...requestRoutes(parts),
     ...eventRoutes(parts),
     ...sessionRoutes(parts),
     ...healthRoutes(parts),

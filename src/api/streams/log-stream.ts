@@ -4,6 +4,7 @@
  * connection broke.
  */
 import { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
 import { schema } from '../../contract/index.ts'
 import type { LineLogs, LogLine } from '../../storage/index.ts'
 import type { Auth } from '../auth.ts'
@@ -39,9 +40,8 @@ export async function sendLog(
   const { query, request, reply } = call
   // Also for text: a slow reader holds a file open.
   streams.enter(call, 'logs')
-  const lastEventId = Number(request.headers['last-event-id'] ?? 0)
-  const after = Number.isSafeInteger(lastEventId) && lastEventId > 0 ? lastEventId : (query.offset ?? 0)
-  if (!String(request.headers.accept).includes('text/event-stream')) {
+  const after = lastEventIdOf(request) ?? query.offset ?? 0
+  if (!wantsStream(request)) {
     const offset = query.offset ?? 0
     const last = await logs.lastNumber(name)
     reply.type('text/plain; charset=utf-8')
@@ -51,7 +51,16 @@ export async function sendLog(
   const signal = untilOver(call, { auth, access: 'viewer', stopping })
   reply.type('text/event-stream; charset=utf-8')
   reply.header('cache-control', 'no-store')
-  return Readable.from(withKeepAlive(logs.follow(name, after, isOver, signal), signal), { objectMode: false })
+  return Readable.from(withKeepAlive(logs.follow(name, after, isOver, signal), toEvent, signal), { objectMode: false })
+}
+
+export const wantsStream = ({ headers }: FastifyRequest): boolean =>
+  String(headers.accept).includes('text/event-stream')
+
+/** Where a client whose connection broke resumes; undefined for a new one. */
+export function lastEventIdOf({ headers }: FastifyRequest): number | undefined {
+  const id = Number(headers['last-event-id'] ?? 0)
+  return Number.isSafeInteger(id) && id > 0 ? id : undefined
 }
 
 /** Stops at the last line that was announced to the caller, who would get later ones twice. */
@@ -69,7 +78,12 @@ const toText = ({ number, time, phase, stream, text }: LogLine): string =>
 
 const toEvent = (line: LogLine): string => `id: ${line.number}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`
 
-async function* withKeepAlive(lines: AsyncGenerator<LogLine>, signal: AbortSignal): AsyncGenerator<string> {
+/** The text of a stream of events, of which `toEvent` makes one for each line. */
+export async function* withKeepAlive<Line>(
+  lines: AsyncGenerator<Line>,
+  toEvent: (line: Line) => string,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   // Sent at once, so that the client knows that the stream is open.
   yield ': open\n\n'
   let next = lines.next()

@@ -103,7 +103,7 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'logs',
     positionals: [],
-    summary: 'Print the log of the running app, or of a build',
+    summary: 'Print the log of the running app, of a build, or of the requests of visitors',
     options: {
       follow: { type: 'boolean', short: 'f', describe: 'Go on as it is written.' },
       build: { type: 'string', value: 'BUILD', describe: "The log of this build; 'latest' is the newest." },
@@ -111,11 +111,26 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
         type: 'string',
         short: 'n',
         value: 'NUMBER',
-        describe: 'The last so many. Else 100 of an app, or with -f those since its last start; all of a build.',
+        describe: 'The last so many. Else 100, or with -f those since the last start of the app; all of a build.',
+      },
+      requests: { type: 'boolean', short: 'r', describe: 'The requests of visitors, and what they got.' },
+      status: { type: 'string', value: 'STATUS', describe: 'Of --requests: those with this status, as 500 or 5xx.' },
+      path: {
+        type: 'string',
+        value: 'PATTERN',
+        describe: "Of --requests: those of this path, where '*' stands for any characters.",
+      },
+      id: {
+        type: 'string',
+        value: 'ID',
+        describe: "Of --requests: the one with this request id, and the app's log at that time.",
       },
       ...ENVIRONMENT_OPTIONS,
     },
-    run: async (call) => (await import('./logs.ts')).logs(call),
+    run: async (call) => {
+      if (call.options.requests) return (await import('./requests.ts')).requests(call)
+      return (await import('./logs.ts')).logs(call)
+    },
   },
   {
     name: 'open',

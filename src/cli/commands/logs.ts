@@ -17,6 +17,8 @@ import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 /** A build that is followed to its end decides the exit code, as in a deploy. */
 export async function logs(call: ClientCall): Promise<number> {
   const { options } = call
+  for (const name of ['status', 'path', 'id'])
+    if (options[name] !== undefined) throw new UsageError(`--${name} is for --requests`)
   const given = optionText(options, 'lines')
   const lines = given === undefined ? undefined : numberIn(given, '--lines', 0)
   const wanted = optionText(options, 'build')

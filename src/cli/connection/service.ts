@@ -34,7 +34,7 @@ export type Service = {
   /** All pages of a list: `list(path`/v1/accounts/${account}/apps`, 'apps')`. */
   list<T>(path: Path, field: string, query?: Query): Promise<T[]>
   /** The first ones of a list that may be long, and whether there are more. */
-  first<T>(path: Path, field: string, limit: number): Promise<{ items: T[]; hasMore: boolean }>
+  first<T>(path: Path, field: string, limit: number, query?: Query): Promise<{ items: T[]; hasMore: boolean }>
 }
 
 /** A whole page of the longest list has a few MB. */
@@ -129,9 +129,9 @@ export function createService(
       for await (const { items } of pagesOf<T>(path, field, () => query)) for (const item of items) all.push(item)
       return all
     },
-    async first<T>(path: Path, field: string, limit: number) {
+    async first<T>(path: Path, field: string, limit: number, filter: Query = {}) {
       const found: T[] = []
-      const query = () => ({ pageSize: Math.min(limit - found.length, LIMITS.maxPageSize) })
+      const query = () => ({ ...filter, pageSize: Math.min(limit - found.length, LIMITS.maxPageSize) })
       // A service may return smaller pages than requested, but their number is limited.
       let pagesLeft = MAX_SHORT_PAGES + Math.ceil(limit / LIMITS.maxPageSize)
       for await (const { items, isLast } of pagesOf<T>(path, field, query)) {

@@ -40,24 +40,32 @@ const TIMEOUTS: Timeouts = {
 }
 
 /** Ends when the log does; a log of a running app has no end. Throws when the service refuses, or is away for too long. */
-export async function* followLog(
+export const followLog = (service: Service, path: Path, options: FollowOptions): AsyncGenerator<LogLine> =>
+  followEvents(service, path, { event: 'line', read: lineIn }, options)
+
+/** What the events of a stream hold: rising numbers, by which it is resumed. `read` throws where one is not of this form. */
+export type EventForm<Item> = { event: string; read(data: string): Item; query?: CallOptions['query'] }
+
+/** The same for other streams. */
+export async function* followEvents<Item extends { number: number }>(
   service: Service,
   path: Path,
+  { event: wanted, read, query = {} }: EventForm<Item>,
   { after = 0, signal, hasEnd = true, onConnection, timeouts }: FollowOptions,
-): AsyncGenerator<LogLine> {
+): AsyncGenerator<Item> {
   const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...TIMEOUTS, ...timeouts }
   let last = after
   let wait = pauseMs
   let lostAt: number | undefined
   for (;;) {
     try {
-      for await (const { event, data } of eventsOf(service, path, { last, silenceMs, signal })) {
+      for await (const { event, data } of eventsOf(service, path, { last, silenceMs, signal, query })) {
         if (lostAt !== undefined) onConnection?.(true)
         lostAt = undefined
         wait = pauseMs
         if (event === 'end' && hasEnd) return
-        if (event !== 'line') continue
-        const line = lineIn(data)
+        if (event !== wanted) continue
+        const line = read(data)
         if (line.number <= last) continue
         last = line.number
         yield line
@@ -82,7 +90,7 @@ function isRefusal(error: unknown): boolean {
   return error.status >= 300 && error.status < 500 && error.status !== 408 && error.status !== 429
 }
 
-class NotALog extends CallFailed {
+export class NotALog extends CallFailed {
   constructor() {
     const message = 'What the service sends is not a log of a Headland. Is it the right address?'
     super({ status: 0, reason: 'NO_ANSWER', message })
@@ -95,11 +103,16 @@ type ServerEvent = { event: string; data: string }
 async function* eventsOf(
   service: Service,
   path: Path,
-  { last, silenceMs, signal }: { last: number; silenceMs: number; signal: AbortSignal },
+  {
+    last,
+    silenceMs,
+    signal,
+    query,
+  }: { last: number; silenceMs: number } & Required<Pick<CallOptions, 'signal' | 'query'>>,
 ): AsyncGenerator<ServerEvent> {
   const headers = { accept: 'text/event-stream', ...(last > 0 ? { 'last-event-id': String(last) } : {}) }
   const take = createEventParser()
-  for await (const text of textOf(service, path, { headers, signal }, silenceMs)) {
+  for await (const text of textOf(service, path, { headers, signal, query }, silenceMs)) {
     if (text === undefined) yield { event: 'open', data: '' }
     else yield* take(text)
   }

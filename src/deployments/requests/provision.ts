@@ -11,6 +11,7 @@ import {
   type OperationRecord,
   type Operations,
 } from '../../operations/index.ts'
+import { requestLogName } from '../../request-log/index.ts'
 import { hasRetentionHold, type LineLogs, type Sql, type Transaction } from '../../storage/index.ts'
 import { buildLogName } from '../deploy/deploy.ts'
 import { runtimeLogName } from '../deploy/launch.ts'
@@ -95,6 +96,7 @@ export function createProvision(parts: Parts) {
     const path = { accountId: environment.accountId, environmentId }
     for (const { id } of await builds.all(path)) await logs.remove(buildLogName(id))
     await logs.remove(runtimeLogName(environmentId))
+    await logs.remove(requestLogName(environmentId))
     await folders.remove(environmentId)
     for (const output of await builds.outputsOnlyOf(path)) await outputs.remove(output)
     await builds.releasePackages(environmentId)

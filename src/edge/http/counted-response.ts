@@ -1,13 +1,49 @@
 /** A response that reports when it begins: every response of node:http calls `writeHead`, exactly once. */
 import { type IncomingMessage, ServerResponse } from 'node:http'
 
+/** In the headers of errors, where requests are recorded. */
+export const REQUEST_ID_HEADER = 'Headland-Request-Id'
+
 export class CountedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   onHead: ((status: number) => void) | undefined
+  /** Gets the headers as `writeHead` was given them. */
+  onHeaders: ((headers: unknown) => void) | undefined
+  /**
+   * Makes an id for the log of requests. An error tells it to the visitor, who may quote it. Undefined where the response has
+   * none, by the headers that were given.
+   */
+  identify: ((headers: unknown) => string | undefined) | undefined
+  /** Of an error. */
+  id: string | undefined
+  /** It was ended by the app or the edge, and not by the visitor. */
+  isBroken = false
 
   // biome-ignore lint/suspicious/noExplicitAny: the arguments are those of all overloads of node:http
   override writeHead(...given: any[]): this {
-    super.writeHead(...(given as Parameters<ServerResponse['writeHead']>))
+    const id = given[0] >= 500 ? this.errorId(given.at(-1)) : undefined
+    const shown = id === undefined ? given : withId(given, id)
+    super.writeHead(...(shown as Parameters<ServerResponse['writeHead']>))
     this.onHead?.(this.statusCode)
+    this.onHeaders?.(given.at(-1))
     return this
   }
+
+  override destroy(error?: Error): this {
+    if (this.socket?.destroyed === false) this.isBroken = true
+    return super.destroy(error)
+  }
+
+  /** The id of a request that ends in an error; undefined where requests are not recorded. */
+  errorId(headers?: unknown): string | undefined {
+    this.id ??= this.identify?.(headers)
+    return this.id
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+function withId(given: readonly any[], id: string): any[] {
+  const headers = given.at(-1)
+  if (Array.isArray(headers)) return [...given.slice(0, -1), [...headers, REQUEST_ID_HEADER, id]]
+  if (typeof headers === 'object') return [...given.slice(0, -1), { ...headers, [REQUEST_ID_HEADER]: id }]
+  return [...given, { [REQUEST_ID_HEADER]: id }]
 }

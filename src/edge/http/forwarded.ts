@@ -37,16 +37,22 @@ export function createForwarded() {
       return named === undefined ? ownProtocol(socket) : toProtocol(named)
     },
 
+    /** The client's own address; undefined where a trusted proxy reports none. */
+    addressOf(socket: Socket, header: (name: string) => string | undefined): string | undefined {
+      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      if (peer === undefined || !isTrusted(peer)) return peer
+      const before = header('x-forwarded-for') ?? ''
+      const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
+      return isIP(address) === 0 ? undefined : address
+    },
+
     /**
      * The client that a request counts for in limits per client: the peer's network, or the one that a trusted proxy
      * reports. Undefined where the proxy reports none.
      */
     clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
-      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
-      if (peer === undefined || !isTrusted(peer)) return peer && clientNetwork(peer)
-      const before = headers['x-forwarded-for']?.toString() ?? ''
-      const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
-      return isIP(address) === 0 ? undefined : clientNetwork(address)
+      const address = this.addressOf(socket, (name) => headers[name]?.toString())
+      return address && clientNetwork(address)
     },
 
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {

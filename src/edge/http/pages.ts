@@ -1,5 +1,6 @@
 /** The edge's own pages: plain, without a script, and without information about what else is hosted here. */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { CountedResponse } from './counted-response.ts'
 
 export type Page = { status: number; title: string; text: string }
 
@@ -42,7 +43,8 @@ const HEADERS = {
 export function sendPage(response: ServerResponse, page: Page, headers: Record<string, string> = {}) {
   // Once a response has begun, only aborting it shows the client that it is incomplete.
   if (response.headersSent) return void response.destroy()
-  const body = render(page)
+  const id = page.status >= 500 && response instanceof CountedResponse ? response.errorId() : undefined
+  const body = render(page, id)
   // The reason is given explicitly, because one from the upstream may have been set before and would stay.
   response.writeHead(page.status, STATUS_CODES[page.status], {
     ...HEADERS,
@@ -60,7 +62,8 @@ export function rawPage(page: Page): string {
   return `HTTP/1.1 ${page.status} ${STATUS_CODES[page.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
-const render = ({ title, text }: Page): string => `<!doctype html>
+/** `id` lets the owner of the site find the request in its log. */
+const render = ({ title, text }: Page, id?: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -75,7 +78,7 @@ p { margin: 0; opacity: .75 }
 </head>
 <body>
 <h1>${title}</h1>
-<p>${text}</p>
+<p>${text}</p>${id === undefined ? '' : `\n<p><small>Request id: ${id}</small></p>`}
 </body>
 </html>
 `

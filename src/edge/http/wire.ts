@@ -22,6 +22,9 @@ export function statusOf(wire: Wire): number {
   return 100 * digit(STATUS_AT) + 10 * digit(STATUS_AT + 1) + digit(STATUS_AT + 2)
 }
 
+export const lengthOf = (wire: Wire): number =>
+  wire instanceof Uint8Array ? wire.length : wire.head.length + wire.body.length
+
 const STATUS_AT = 'HTTP/1.1 '.length
 const ZERO = 0x30
 

@@ -7,6 +7,7 @@ import { createCaller, type Frame, type Greeting, listenToPeers, type Peer } fro
 import type { Stall } from '../../watchdog/index.ts'
 import type { Inspection, Purge } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
+import type { RequestRecords } from '../request-log/record.ts'
 import type { EnvironmentRoutes } from '../routes.ts'
 import { createMember, type EdgeMember } from './member.ts'
 import type { ControlMethodsForEdge, EdgeMethodsForControl, MissedPurges } from './messages.ts'
@@ -36,6 +37,7 @@ export async function listenToEdges({ clock, log, path, greeting, records, now =
   const connected = createListeners<EdgeMember>()
   const stalls = createListeners<Stall>()
   const traffic = createListeners<Record<string, Counts>>()
+  const requests = createListeners<RequestRecords>()
 
   const newMember = (process: string) => createMember({ clock, process, isGone: records.isGone, now })
   for (const process of await records.edges()) {
@@ -57,6 +59,7 @@ export async function listenToEdges({ clock, log, path, greeting, records, now =
         return missed
       },
       traffic: traffic.notify,
+      requests: requests.notify,
       stalled: stalls.notify,
       trouble: (message) => log.error({ trouble: message }, 'the edge met a fault, and goes on'),
     }
@@ -98,6 +101,7 @@ export async function listenToEdges({ clock, log, path, greeting, records, now =
     /** Each new connection, with the routes that the edge has. */
     onConnected: connected.add,
     onTraffic: traffic.add,
+    onRequests: requests.add,
     /** The event loop of an edge was blocked. */
     onStall: stalls.add,
 

@@ -88,6 +88,15 @@ export function followControl({ path, greeting, edge, table, saved, savedCertifi
     notify: ((method, argument) => control?.notify(method, argument)) as Caller<ControlMethodsForEdge>['notify'],
     /** Resolves with the first lease, and thus with the routes of now; also if there is no control process to wait for. */
     begun: begun.promise,
+    isConnected: (): boolean => control !== undefined,
+    /** Resolves to whether they were received. */
+    async sendRequests(records: Parameters<ControlMethodsForEdge['requests']>[0]): Promise<boolean> {
+      if (!control) return false
+      return control.call('requests', records).then(
+        () => true,
+        () => false,
+      )
+    },
     /** Resolves when it was received, or there is no control process. */
     async sendLast(environments: Parameters<ControlMethodsForEdge['traffic']>[0]) {
       await control?.call('traffic', environments).catch(() => undefined)

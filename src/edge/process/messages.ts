@@ -5,6 +5,7 @@
 import type { Stall } from '../../watchdog/index.ts'
 import type { Inspection, Purge } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
+import type { RequestRecords } from '../request-log/record.ts'
 import type { EnvironmentRoutes, InstanceReport } from '../routes.ts'
 import type { EdgeCertificate, EdgeChallenges } from '../tls/types.ts'
 
@@ -44,6 +45,8 @@ export type ControlMethodsForEdge = {
   renew(applied: number): Promise<MissedPurges>
   /** The traffic since the last report, by environment. */
   traffic(environments: Record<string, Counts>): void
+  /** Requests since the last report, by environment. Resolves when they are taken over. */
+  requests(records: RequestRecords): void
   /** The event loop of the edge was blocked. */
   stalled(stall: Stall): void
   /** A fault that the operator should know about; the edge goes on. */

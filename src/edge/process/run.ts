@@ -13,6 +13,7 @@ import { createEdgeServer } from '../server.ts'
 import { followAgent } from './follow-agent.ts'
 import { followControl } from './follow-control.ts'
 import { createLease } from './lease.ts'
+import { reportRequests } from './report-requests.ts'
 import { createSavedCertificates } from './saved-certificates.ts'
 import { createSavedRoutes } from './saved-routes.ts'
 
@@ -30,6 +31,7 @@ export type EdgeSettings = {
   certificatesFile: string
   trustedProxies: readonly string[]
   countsPaths: boolean
+  recordsRequests: boolean
   cache: CacheSettings
   controlSocket: string
   agentSocket: string
@@ -44,8 +46,8 @@ const LOAD_MS = 1000
 const TROUBLE_MS = 10_000
 
 export async function runEdge(settings: EdgeSettings) {
-  const { name, version, listen, tls, routesFile, trustedProxies, countsPaths, cache, controlSocket, agentSocket } =
-    settings
+  const { name, version, listen, tls, routesFile, trustedProxies, countsPaths, recordsRequests, cache } = settings
+  const { controlSocket, agentSocket } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
   const saved = createSavedRoutes(routesFile)
@@ -64,6 +66,7 @@ export async function runEdge(settings: EdgeSettings) {
 
   edge.trust(trustedProxies)
   if (countsPaths) edge.countPaths()
+  if (recordsRequests) edge.recordRequests()
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))
   if (tls) edge.secure.changeCertificates({ set: await savedCertificates.load(), removed: [] })
@@ -88,6 +91,7 @@ export async function runEdge(settings: EdgeSettings) {
     if (isLoaded || wasLoaded) agent.notify('load', load)
     wasLoaded = isLoaded
   }, LOAD_MS)
+  const requests = recordsRequests ? reportRequests(edge, control) : undefined
   const forgetStalls = watchStalls((stall) => control.notify('stalled', stall))
 
   const address = edge.http.address()
@@ -101,6 +105,7 @@ export async function runEdge(settings: EdgeSettings) {
       clearInterval(activity)
       clearInterval(loads)
       await edge.closeCache()
+      await requests?.stop()
       await control.sendLast(edge.takeCounts() ?? {})
       forgetStalls()
       await Promise.all([control.stop(), agent.stop()])

@@ -2,14 +2,14 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
 import { absent } from '../../base/index.ts'
-import type { LogLine } from './line-writer.ts'
+import type { NumberedLine } from './line-writer.ts'
 
 const PIECE_BYTES = 256 * 1024
 /** No line is longer than this in the file. */
 const MAX_LINE_BYTES = 128 * 1024
 
 /** Lines as they are appended to a file, by position and not from the start each time. */
-export async function openTail(path: string) {
+export async function openTail<Line extends NumberedLine>(path: string) {
   const file: FileHandle | undefined = await open(path).catch(absent)
   if (!file) return undefined
   const { ino } = await file.stat()
@@ -17,7 +17,7 @@ export async function openTail(path: string) {
   let rest = ''
   const decoder = new StringDecoder('utf8')
   return {
-    async read(): Promise<LogLine[]> {
+    async read(): Promise<Line[]> {
       const { size } = await file.stat()
       if (size <= position) return []
       const buffer = Buffer.alloc(Math.min(size - position, PIECE_BYTES))
@@ -36,13 +36,55 @@ export async function openTail(path: string) {
   }
 }
 
-export async function* piecesOf(path: string): AsyncGenerator<LogLine[]> {
-  const tail = await openTail(path)
+export async function* piecesOf<Line extends NumberedLine>(path: string): AsyncGenerator<Line[]> {
+  const tail = await openTail<Line>(path)
   if (!tail) return
   try {
     for (let lines = await tail.read(); lines.length > 0; lines = await tail.read()) yield lines
   } finally {
     await tail.close()
+  }
+}
+
+/** The same from the end to the start: the last line first. A line that is being written meanwhile is left out. */
+export async function* piecesBackwards<Line extends NumberedLine>(path: string): AsyncGenerator<Line[]> {
+  const file: FileHandle | undefined = await open(path).catch(absent)
+  if (!file) return
+  try {
+    let { size: end } = await file.stat()
+    /** The end of a line that begins further to the front. */
+    let rest = Buffer.alloc(0)
+    while (end > 0) {
+      const buffer = Buffer.alloc(Math.min(end, PIECE_BYTES))
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, end - buffer.length)
+      // The file was cut off meanwhile: a full disk took back what was not written whole.
+      if (bytesRead < buffer.length) return
+      end -= buffer.length
+      const whole = Buffer.concat([buffer, rest])
+      const begin = end === 0 ? 0 : whole.indexOf(LINE_END) + 1
+      rest = Buffer.from(begin === 0 && end > 0 ? whole : whole.subarray(0, begin))
+      const lines = parseLines<Line>(whole.subarray(rest.length).toString('utf8')).reverse()
+      if (lines.length > 0) yield lines
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+const LINE_END = 0x0a
+
+/** The time of the first line; undefined where there is none. */
+export async function firstTimeOf(path: string): Promise<number | undefined> {
+  const file: FileHandle | undefined = await open(path).catch(absent)
+  if (!file) return undefined
+  try {
+    const { size } = await file.stat()
+    const buffer = Buffer.alloc(Math.min(size, MAX_LINE_BYTES))
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
+    const end = buffer.subarray(0, bytesRead).indexOf(LINE_END) + 1
+    return parseLines(buffer.subarray(0, end).toString('utf8'))[0]?.time
+  } finally {
+    await file.close()
   }
 }
 
@@ -62,13 +104,13 @@ export async function endOf(path: string): Promise<{ bytes: number; isTorn: bool
 }
 
 /** A line that is incomplete because its process died is left out. */
-export function parseLines(text: string): LogLine[] {
+export function parseLines<Line extends NumberedLine>(text: string): Line[] {
   return text
     .split('\n')
     .slice(0, -1)
     .flatMap((line) => {
       try {
-        return [JSON.parse(line) as LogLine]
+        return [JSON.parse(line) as Line]
       } catch (error) {
         if (error instanceof SyntaxError) return []
         throw error

@@ -1,16 +1,24 @@
 /**
- * Logs of untrusted programs: numbered lines in a file, one JSON object each. A log is limited; if it keeps its tail,
- * the oldest part is removed first and the numbers continue.
+ * Logs: numbered lines in a file, one JSON object each. Most are the output of untrusted programs. A log is limited; if it
+ * keeps its tail, the oldest part is removed first and the numbers continue.
  */
 import { EventEmitter } from 'node:events'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absent, type Clock, systemClock } from '../../base/index.ts'
-import { endOf, openTail, piecesOf } from './line-files.ts'
-import { createLineWriter, type LineWriter, type LogLine, type LogStream } from './line-writer.ts'
+import { endOf, firstTimeOf, openTail, piecesBackwards, piecesOf } from './line-files.ts'
+import { createLineWriter, type LineWriter, type LogLine, type LogStream, type NumberedLine } from './line-writer.ts'
 import { createProgramLog, type LineLog } from './program-log.ts'
 
-export type { LineLog, LogLine, LogStream }
+export type { LineLog, LogLine, LogStream, NumberedLine }
+
+/** A log whose lines are records of the service. */
+export type RecordLog = {
+  /** False: records come too fast for the disk, and it is left out. */
+  add(record: { time: number }): boolean
+  /** Resolves when everything is in the file. */
+  close(): Promise<void>
+}
 
 export type LineLogOptions = {
   /** Values that must never be written. */
@@ -22,6 +30,14 @@ export type LineLogOptions = {
   whenFull: 'stop' | 'rotate'
   maxBytes: number
 }
+
+type WriterOptions = Pick<LineLogOptions, 'whenFull' | 'maxBytes'> & { firstNumber: number }
+
+/**
+ * All records of a log may be removed because of their age, and numbers must rise nevertheless: a reader resumes by them. There
+ * is never more than one record in a millisecond, on average.
+ */
+const forRecords = (maxBytes: number): WriterOptions => ({ whenFull: 'rotate', maxBytes, firstNumber: Date.now() })
 
 /** How often a follower looks for lines that another process wrote. */
 const FOLLOW_POLL_MS = 500
@@ -41,17 +57,11 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
   const olderOf = (name: string) => join(folder, `${checked(name)}.older.log`)
 
   const writers = new Map<string, Promise<LineWriter>>()
+  /** Of writers that write their last lines. The next one of the same log needs their number. */
+  const closings = new Map<string, Promise<void>>()
 
-  /** Writers of the same log in this process share its file and its numbers. */
   async function create(name: string, { secrets, whenFull, maxBytes }: LineLogOptions): Promise<LineLog> {
-    const opening = writers.get(name) ?? openWriter(name, whenFull, maxBytes)
-    writers.set(name, opening)
-    const writer = await opening.catch((error) => {
-      // The next writer tries again.
-      writers.delete(name)
-      throw error
-    })
-    writer.users += 1
+    const writer = await enter(name, { whenFull, maxBytes, firstNumber: 1 })
     return createProgramLog({
       name,
       clock,
@@ -59,38 +69,72 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
       secrets,
       kind: whenFull === 'stop' ? 'build' : 'app',
       readLines: (after) => readLines(name, after),
-      async onClose() {
-        writer.users -= 1
-        if (writer.users === 0) writers.delete(name)
-        await writer.settle()
-        if (writer.users === 0) await writer.close()
-      },
+      onClose: () => leave(name, writer),
     })
   }
 
+  /** Writers of the same log in this process share its file and its numbers. */
+  async function enter(name: string, options: WriterOptions): Promise<LineWriter> {
+    const opening = writers.get(name) ?? Promise.resolve(closings.get(name)).then(() => openWriter(name, options))
+    writers.set(name, opening)
+    const writer = await opening.catch((error) => {
+      // The next writer tries again.
+      writers.delete(name)
+      throw error
+    })
+    writer.users += 1
+    return writer
+  }
+
+  async function leave(name: string, writer: LineWriter) {
+    writer.users -= 1
+    if (writer.users > 0) return writer.settle()
+    const closing = writer.settle().then(writer.close)
+    // An error is for the caller; the next writer opens the file anew.
+    const closed = closing.catch(() => undefined)
+    writers.delete(name)
+    closings.set(name, closed)
+    await closed
+    if (closings.get(name) === closed) closings.delete(name)
+    await closing
+  }
+
   /** A log that cannot be opened now, because the disk is full, is opened when there is something to write. */
-  async function openWriter(name: string, whenFull: LineLogOptions['whenFull'], maxBytes: number): Promise<LineWriter> {
+  async function openWriter(name: string, { whenFull, maxBytes, firstNumber }: WriterOptions): Promise<LineWriter> {
     const [path, olderPath] = [pathOf(name), olderOf(name)]
-    const [older, newer] = await Promise.all([endOf(olderPath), endOf(path)])
+    const [older, newer, firstTime] = await Promise.all([endOf(olderPath), endOf(path), firstTimeOf(path)])
     return createLineWriter({
       path,
       olderPath,
       whenFull,
       maxBytes,
       ...newer,
-      lastNumber: newer.lastNumber ?? older.lastNumber ?? 0,
+      lastNumber: newer.lastNumber ?? older.lastNumber ?? firstNumber - 1,
+      firstTime,
       onWritten: () => changes.emit(name),
     })
   }
 
   /** One piece at a time: a log may be as large as the memory of a small machine, and other requests wait. */
-  async function* pieces(name: string, after: number): AsyncGenerator<LogLine[]> {
+  async function* pieces<Line extends NumberedLine = LogLine>(name: string, after: number): AsyncGenerator<Line[]> {
     let last = after
     for (const path of [olderOf(name), pathOf(name)]) {
-      for await (const lines of piecesOf(path)) {
+      for await (const lines of piecesOf<Line>(path)) {
         const fresh = lines.filter(({ number }) => number > last)
         last = fresh.at(-1)?.number ?? last
         if (fresh.length > 0) yield fresh
+      }
+    }
+  }
+
+  /** The lines before this number, the last one first, one piece at a time. */
+  async function* backwards<Line extends NumberedLine>(name: string, before: number): AsyncGenerator<Line[]> {
+    let last = before
+    for (const path of [pathOf(name), olderOf(name)]) {
+      for await (const lines of piecesBackwards<Line>(path)) {
+        const earlier = lines.filter(({ number }) => number < last)
+        last = earlier.at(-1)?.number ?? last
+        if (earlier.length > 0) yield earlier
       }
     }
   }
@@ -103,26 +147,50 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
 
   return {
     create,
+
+    /** For records of the service: when the log is full, the oldest half is removed. */
+    async openRecords(name: string, maxBytes: number): Promise<RecordLog> {
+      const writer = await enter(name, forRecords(maxBytes))
+      return { add: writer.addRecord, close: () => leave(name, writer) }
+    },
+
+    /**
+     * Removes lines that are older than this, in halves: at least those of the last half of this time stay, and none that is
+     * older. `maxBytes` is that of `openRecords`.
+     */
+    async removeOld(name: string, maxAgeMs: number, maxBytes: number) {
+      const now = Date.now()
+      const writer = await enter(name, forRecords(maxBytes))
+      try {
+        await writer.rotateBefore(now - maxAgeMs / 2)
+        const older = await firstTimeOf(olderOf(name))
+        if (older !== undefined && older < now - maxAgeMs) await rm(olderOf(name), { force: true })
+      } finally {
+        await leave(name, writer)
+      }
+    },
+
     /** The lines after this number. */
     read: readLines,
     /** The same, in pieces. */
     pieces,
+    backwards,
     /** The number of the last line; 0 while there is none. */
     async lastNumber(name: string): Promise<number> {
       return (await endOf(pathOf(name))).lastNumber ?? (await endOf(olderOf(name))).lastNumber ?? 0
     },
 
     /** The lines after this number, and then each new one, until `isOver` resolves to true and none is left. */
-    async *follow(
+    async *follow<Line extends NumberedLine = LogLine>(
       name: string,
       after: number,
       isOver: () => Promise<boolean>,
       signal: AbortSignal,
-    ): AsyncGenerator<LogLine> {
+    ): AsyncGenerator<Line> {
       let last = after
-      let tail = await openTail(pathOf(name))
+      let tail = await openTail<Line>(pathOf(name))
       try {
-        for await (const lines of pieces(name, last)) {
+        for await (const lines of pieces<Line>(name, last)) {
           for (const line of lines) {
             last = line.number
             yield line
@@ -130,7 +198,7 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
         }
         while (!signal.aborted) {
           const wasOver = await isOver()
-          tail ??= await openTail(pathOf(name))
+          tail ??= await openTail<Line>(pathOf(name))
           const fresh = tail ? await tail.read() : []
           for (const line of fresh) {
             if (line.number <= last) continue

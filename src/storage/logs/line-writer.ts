@@ -1,10 +1,12 @@
 /**
- * Writes the file of one log: rising numbers, a limit, and retries on a full disk. Lines that cannot be written wait in
+ * Writes the file of one log: rising numbers, limits, and retries on a full disk. Lines that cannot be written wait in
  * memory, up to a limit, and are written later: a full disk must end neither the build nor the service.
  */
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
+/** What every line of a log has, also one that is no output of a program. */
+export type NumberedLine = { number: number; time: number }
 export type LogLine = { number: number; time: number; stream: LogStream; phase: string; text: string }
 /** The output of a program, or a message of the service about it. */
 export type LogStream = 'stdout' | 'stderr' | 'service'
@@ -21,6 +23,8 @@ type Parts = {
   bytes: number
   isTorn: boolean
   lastNumber: number
+  /** The time of the first line in the file; undefined if there is none. */
+  firstTime: number | undefined
   onWritten(): void
 }
 
@@ -32,32 +36,47 @@ const MAX_UNWRITTEN_CHARACTERS = 1024 * 1024
 
 export function createLineWriter(parts: Parts) {
   const { path, olderPath, whenFull, maxBytes, lastNumber, onWritten } = parts
-  let { bytes, isTorn } = parts
+  let { bytes, isTorn, firstTime } = parts
   let number = lastNumber
   let file: FileHandle | undefined
   let isFull = false
   let leftOut = 0
   let waiting = ''
+  /** The time of the first line that waits. */
+  let waitingTime: number | undefined
   let writing: Promise<void> | undefined
   let retry: NodeJS.Timeout | undefined
   const errors: number[] = []
 
   function push(stream: LogStream, phase: string, line: string) {
-    waiting += `${JSON.stringify({ number: ++number, time: Date.now(), stream, phase, text: line })}\n`
+    enqueue({ time: Date.now(), stream, phase, text: line })
     if (stream !== 'service' && errors.length < ERRORS_REMEMBERED && SPEAKS_OF_AN_ERROR.test(line)) errors.push(number)
+  }
+
+  function enqueue(line: Omit<LogLine, 'number'> | { time: number }) {
+    waiting += `${JSON.stringify({ number: ++number, ...line })}\n`
+    waitingTime ??= line.time
     if (!retry) writing ??= flush()
+  }
+
+  /** A flood must not grow in memory while the disk is slow or full. */
+  function isBehind(): boolean {
+    const mayWait = retry ? MAX_UNWRITTEN_CHARACTERS : whenFull === 'rotate' ? maxBytes / 4 : Number.POSITIVE_INFINITY
+    return waiting.length > mayWait
   }
 
   async function flush() {
     // Lines that arrive during a write are written together in the next one.
     await Promise.resolve()
     while (waiting) {
-      const taken = waiting
+      const [taken, time] = [waiting, waitingTime]
       waiting = ''
+      waitingTime = undefined
       try {
-        await append(taken)
+        await append(taken, time)
       } catch {
         waiting = taken + waiting
+        waitingTime = time
         retry = setTimeout(tryAgain, RETRY_MS).unref()
         break
       }
@@ -71,7 +90,7 @@ export function createLineWriter(parts: Parts) {
     if (waiting) writing ??= flush()
   }
 
-  async function append(lines: string) {
+  async function append(lines: string, time: number | undefined) {
     file ??= await openFile()
     if (whenFull === 'rotate' && bytes > 0 && bytes + lines.length > maxBytes / 2) file = await rotate(file)
     const whole = isTorn ? `\n${lines}` : lines
@@ -87,6 +106,7 @@ export function createLineWriter(parts: Parts) {
     }
     isTorn = false
     bytes += Buffer.byteLength(whole)
+    firstTime ??= time
   }
 
   async function openFile(): Promise<FileHandle> {
@@ -95,21 +115,24 @@ export function createLineWriter(parts: Parts) {
   }
 
   async function rotate(full: FileHandle): Promise<FileHandle> {
+    await moveAway(full)
+    return openFile()
+  }
+
+  async function moveAway(full: FileHandle | undefined) {
     file = undefined
-    await full.close()
+    await full?.close()
     await rename(path, olderPath)
     bytes = 0
     isTorn = false
-    return openFile()
+    firstTime = undefined
   }
 
   return {
     users: 0,
     add(stream: LogStream, phase: string, line: string) {
       if (isFull) return
-      // A flood must not grow in memory while the disk is slow or full.
-      const mayWait = retry ? MAX_UNWRITTEN_CHARACTERS : whenFull === 'rotate' ? maxBytes / 4 : Number.POSITIVE_INFINITY
-      if (waiting.length > mayWait) {
+      if (isBehind()) {
         leftOut += 1
         return
       }
@@ -124,6 +147,23 @@ export function createLineWriter(parts: Parts) {
         )
       }
       push(stream, phase, line)
+    },
+    /** A line that is no output of a program. False: lines come too fast for the disk, and it is left out. */
+    addRecord(record: { time: number }): boolean {
+      if (isBehind()) return false
+      enqueue(record)
+      return true
+    },
+    /** If the file has a line from before this time, it becomes the older part, and what was the older part is removed. */
+    async rotateBefore(time: number) {
+      while (writing) await writing
+      if (firstTime === undefined || firstTime >= time) return
+      // Lines that arrive meanwhile wait.
+      writing = moveAway(file).finally(() => {
+        writing = undefined
+      })
+      await writing
+      tryAgain()
     },
     /** No more lines are taken, except for the last ones. */
     isFull: () => isFull,

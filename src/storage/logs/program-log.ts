@@ -148,7 +148,7 @@ export async function createProgramLog(parts: Parts): Promise<LineLog> {
     async linesAfter(after) {
       await whenReady(endLines)
       await writer.settle()
-      const unwritten = parseLines(writer.unwritten()).filter(({ number }) => number > after)
+      const unwritten = parseLines<LogLine>(writer.unwritten()).filter(({ number }) => number > after)
       return [...(await parts.readLines(after)), ...unwritten]
     },
     async prepare() {

@@ -56,6 +56,7 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1AccountsAccountUsage: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentTraffic: { query: '?range=1h' },
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentTrafficPaths: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentRequests: { query: '?status=5xx' },
   getV1AccountsAccountEvents: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentUsage: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentDomains: {},

@@ -38,7 +38,13 @@ const TYPED: Record<string, string[][]> = {
     ['--account', 'acme'],
   ],
   rebuild: [AT, [...AT, '--detach']],
-  logs: [AT, [...AT, '--build', 'latest'], [...AT, '--build', ID, '-f']],
+  logs: [
+    AT,
+    [...AT, '--build', 'latest'],
+    [...AT, '--build', ID, '-f'],
+    [...AT, '--requests'],
+    [...AT, '--requests', '--id', 'x'],
+  ],
   open: [
     [...AT, '--print'],
     ['/x', ...AT, '--print'],

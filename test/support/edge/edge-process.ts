@@ -28,13 +28,14 @@ type Given = {
   folder: string
   cache: EdgeSettings['cache']
   countsPaths?: boolean
+  recordsRequests?: boolean
   records?: EdgeRecords
   /** Serves TLS with these. */
   certificates?: readonly EdgeCertificate[]
 }
 
 export async function startEdge(given: Given) {
-  const { folder, cache, countsPaths = false, records = inMemory(), certificates } = given
+  const { folder, cache, countsPaths = false, recordsRequests = false, records = inMemory(), certificates } = given
   const clock = systemClock
   const log = createLog('silent')
   const greetingOf = (role: string) => ({ protocol: PROTOCOL, role, process: processName(), version: 'test' })
@@ -94,6 +95,7 @@ export async function startEdge(given: Given) {
     certificatesFile: join(folder, 'certificates.json'),
     trustedProxies: [],
     countsPaths,
+    recordsRequests,
     cache,
     controlSocket,
     agentSocket,

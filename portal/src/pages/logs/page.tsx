@@ -45,7 +45,7 @@ export default function LogsPage({ place }: EnvironmentPageProps) {
         <p className={css.note}>
           The live deployment is a site of files: the edge serves them, and no program of yours runs. Here you see when
           a deployment went live. What visitors ask for is under{' '}
-          <Link href={environmentPath(place, 'usage')}>Usage</Link>.
+          <Link href={environmentPath(place, 'requests')}>Requests</Link>.
         </p>
       )}
       <Panel flush>

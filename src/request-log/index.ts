@@ -1,0 +1,2 @@
+export type { RequestFilter } from './filter.ts'
+export { createRequestLog, forgetRequestLogs, type RequestLog, requestLogName } from './request-log.ts'
