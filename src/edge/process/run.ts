@@ -21,6 +21,8 @@ export type EdgeSettings = {
   listen: { fd: number } | { host: string; port: number }
   routesFile: string
   trustedProxies: readonly string[]
+  /** Hosts that rewrites of static sites may lead to. */
+  rewriteHosts: readonly string[]
   countsPaths: boolean
   cache: CacheSettings
   controlSocket: string
@@ -36,7 +38,7 @@ const LOAD_MS = 1000
 const TROUBLE_MS = 10_000
 
 export async function runEdge(settings: EdgeSettings) {
-  const { name, version, listen, routesFile, trustedProxies, countsPaths, cache, controlSocket, agentSocket } = settings
+  const { name, version, listen, routesFile, countsPaths, cache, controlSocket, agentSocket } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
   const saved = createSavedRoutes(routesFile)
@@ -51,7 +53,8 @@ export async function runEdge(settings: EdgeSettings) {
   process.on('uncaughtException', report)
   process.on('unhandledRejection', report)
 
-  edge.trust(trustedProxies)
+  edge.trust(settings.trustedProxies)
+  edge.allowRewrites(settings.rewriteHosts)
   if (countsPaths) edge.countPaths()
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))

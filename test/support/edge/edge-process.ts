@@ -85,6 +85,7 @@ export async function startEdge({ folder, cache, countsPaths = false, records = 
     listen: { fd: FIRST_SOCKET },
     routesFile: join(folder, 'routes.log'),
     trustedProxies: [],
+    rewriteHosts: [],
     countsPaths,
     cache,
     controlSocket,
