@@ -8,7 +8,7 @@ import { type AllowedHosts, isAllowedHost } from './hosts.ts'
 import { RULE_LIMITS } from './limits.ts'
 import { parseNetlifyToml } from './netlify-toml.ts'
 import { parseRedirectsFile } from './redirects-file.ts'
-import type { HeaderRule, Located, ParsedFile, Pattern, RedirectRule, SiteRules, Template } from './rules.ts'
+import type { HeaderRule, ParsedFile, Pattern, RedirectRule, SiteRules, Template } from './rules.ts'
 import { isRedirectStatus } from './rules.ts'
 import { parseVercelJson } from './vercel-json.ts'
 import { formatWarning } from './warnings.ts'
@@ -55,7 +55,7 @@ export function compileRules({ texts, basePath: written, allowedHosts, isFile }:
     const warn = (line: number | undefined, message: string) =>
       found.push({ line, message: `${message} It is left out.` })
     for (const { line, ...rule } of parsed.redirects) {
-      const refusal = hostRefusal(rule, allowedHosts) ?? admit.redirect(rule, line)
+      const refusal = hostRefusal(rule, allowedHosts) ?? admit.redirect(rule, file, line)
       if (refusal !== undefined) {
         if (refusal !== '') warn(line, refusal)
         continue
@@ -106,7 +106,7 @@ function hostRefusal({ to, status }: RedirectRule, allowed: AllowedHosts): strin
 
 /** Keeps the rules within their limits. A limit is named once; further rules beyond it are left out with it. */
 function createAdmission() {
-  const lines = new Map<string, Located>()
+  const exactRules = new Map<string, string>()
   const exceeded = new Set<string>()
   let exact = 0
   let patterns = 0
@@ -125,15 +125,14 @@ function createAdmission() {
   }
 
   return {
-    redirect(rule: RedirectRule, line: number | undefined): string | undefined {
+    redirect(rule: RedirectRule, file: RuleFile, line: number | undefined): string | undefined {
       const isExact = typeof rule.from === 'string' && !rule.query
       if (isExact) {
         const name = `${rule.slash ?? ''} ${rule.force ?? ''} ${rule.from}`
-        const before = lines.get(name)
-        if (before)
-          return `an earlier rule${before.line === undefined ? '' : ` (line ${before.line})`} has the same path.`
+        const before = exactRules.get(name)
+        if (before !== undefined) return `an earlier rule has the same path (${before}).`
         if (exact >= RULE_LIMITS.exactRedirects) return exceed(`${RULE_LIMITS.exactRedirects} redirects`)
-        lines.set(name, { line })
+        exactRules.set(name, line === undefined ? file : `${file}, line ${line}`)
       } else if (patterns >= RULE_LIMITS.patternRedirects)
         return exceed(`${RULE_LIMITS.patternRedirects} redirects with placeholders, splats or query parameters`)
       if (!takeBytes(rule)) return exceed(TOO_LARGE)

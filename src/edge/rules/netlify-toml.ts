@@ -1,11 +1,9 @@
 /** Reads `[[redirects]]` and `[[headers]]` of netlify.toml. Its other tables do not concern us. */
 import { parse, TomlError } from 'smol-toml'
-import { checkHeaderName, checkHeaderValue } from './headers.ts'
-import { RULE_LIMITS } from './limits.ts'
+import { readHeaderList } from './header-list.ts'
 import { readNetlifyPath } from './netlify-path.ts'
 import { toRedirect } from './netlify-redirect.ts'
-import { type HeaderRule, type ParsedFile, type RedirectRule, RuleRefused, type Template } from './rules.ts'
-import { readTemplate } from './template.ts'
+import { type HeaderRule, type ParsedFile, type RedirectRule, RuleRefused } from './rules.ts'
 import { warningOf } from './warnings.ts'
 
 type Table = Record<string, unknown>
@@ -42,7 +40,10 @@ export function parseNetlifyToml(text: string): ParsedFile {
   }
 
   readTables('redirects', (table, line) => parsed.redirects.push({ ...readRedirect(table), line }))
-  readTables('headers', (table, line) => parsed.headers.push({ ...readHeaders(table), line }))
+  readTables('headers', (table, line) => {
+    const refuse = (error: unknown) => parsed.warnings.push(warningOf(error, line))
+    parsed.headers.push({ ...readHeaders(table, refuse), line })
+  })
   return parsed
 }
 
@@ -95,20 +96,24 @@ const UNSUPPORTED = {
 
 const isEmptyTable = (value: unknown): boolean => isTable(value) && Object.keys(value).length === 0
 
-function readHeaders(table: Table): HeaderRule {
+function readHeaders(table: Table, refuse: (error: unknown) => void): HeaderRule {
   const { pattern, names } = readNetlifyPath(stringIn(table, 'for') ?? missing('for'))
   const { values = {} } = table
   if (!isTable(values)) throw new RuleRefused('"values" must be a table.')
-  const written = Object.entries(values)
-  if (written.length > RULE_LIMITS.headersPerRule)
-    throw new RuleRefused(`it has more than ${RULE_LIMITS.headersPerRule} headers.`)
-  const set = written.map(([key, value]): [string, Template] => {
-    const name = checkHeaderName(key.trim())
+  const entries = Object.entries(values).map(([name, value]) => (): [string, string] => {
     const text = Array.isArray(value) ? value.map(String).join(', ') : String(value)
     // A value may be written on several lines.
-    return [name, readTemplate(checkHeaderValue(name, text.trim().replaceAll(/\s*\n\s*/g, ' ')), { names })]
+    return [
+      name,
+      text
+        .trim()
+        .split(/\r?\n/)
+        .map((line) => line.trim())
+        .join(' '),
+    ]
   })
-  return { for: pattern, set }
+  const set = readHeaderList(entries, { names, refuse })
+  return { for: pattern, ...(set.length > 0 ? { set } : {}) }
 }
 
 function stringIn(table: Table, ...keys: string[]): string | undefined {

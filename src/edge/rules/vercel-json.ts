@@ -1,9 +1,8 @@
 /** Reads what vercel.json says about redirects, rewrites, headers and URLs of pages. Its other settings do not concern us. */
-import { checkHeaderName, checkHeaderValue } from './headers.ts'
+import { readHeaderList } from './header-list.ts'
 import { linesOfJson } from './json-lines.ts'
-import { RULE_LIMITS } from './limits.ts'
 import { type HeaderRule, isKnownStatus, type ParsedFile, type RedirectRule, RuleRefused } from './rules.ts'
-import { readDestination, readTemplate } from './template.ts'
+import { readDestination } from './template.ts'
 import { type ReadSource, readVercelPath } from './vercel-path.ts'
 import { warningOf } from './warnings.ts'
 
@@ -52,7 +51,8 @@ export function parseVercelJson(text: string): ParsedFile {
     for (const rule of toRedirects(entry, 200, false)) parsed.redirects.push({ ...rule, line })
   })
   readList('headers', (entry, line) => {
-    for (const rule of toHeaders(entry)) parsed.headers.push({ ...rule, line })
+    const refuse = (error: unknown) => parsed.warnings.push(warningOf(error, line))
+    for (const rule of toHeaders(entry, refuse)) parsed.headers.push({ ...rule, line })
   })
   for (const key of ['routes', 'bulkRedirectsPath'])
     if (content[key] !== undefined)
@@ -101,17 +101,16 @@ function toRedirects(entry: Entry, status: number, isForced: boolean): RedirectR
   }))
 }
 
-function toHeaders(entry: Entry): HeaderRule[] {
+function toHeaders(entry: Entry, refuse: (error: unknown) => void): HeaderRule[] {
   const source = readSource(entry)
   const { headers } = entry
   if (!Array.isArray(headers)) throw new RuleRefused('"headers" must be a list.')
-  if (headers.length > RULE_LIMITS.headersPerRule)
-    throw new RuleRefused(`it has more than ${RULE_LIMITS.headersPerRule} headers.`)
-  const set = headers.map((header): [string, ReturnType<typeof readTemplate>] => {
+  const entries = headers.map((header) => (): [string, string] => {
     if (!isEntry(header)) throw new RuleRefused('"headers" must have objects with "key" and "value".')
-    const name = checkHeaderName(stringIn(header, 'key'))
-    return [name, readTemplate(checkHeaderValue(name, stringIn(header, 'value')), source)]
+    return [stringIn(header, 'key'), stringIn(header, 'value')]
   })
+  const set = readHeaderList(entries, { ...source, refuse })
+  if (set.length === 0) return []
   return source.patterns.map((pattern) => ({
     for: pattern,
     ...(source.slash === undefined ? {} : { slash: source.slash }),
