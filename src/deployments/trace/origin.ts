@@ -31,7 +31,7 @@ export function createAskOrigin({ outputs, instances }: Parts) {
       case 'redirect':
         return { kind: 'REDIRECT', status: found.status, location: found.location }
       case 'proxy':
-        return { kind: 'SILENT', why: `sends this path on to ${found.origin}, which a trace does not ask` }
+        return { kind: 'SILENT', why: `sends this path on to ${found.origin}` }
       case 'missing':
         return { kind: 'MISSING', status: 404 }
       case 'malformed':

@@ -97,14 +97,14 @@ check('Netlify: rewrites keep the URL, and 404 and 410 show a page with that sta
 ])
 
 check('Netlify: splats and placeholders', [
-  [redirects('/news/* /blog/:splat'), '/news/2004/01/10/my-story', '301 /blog/2004/01/10/my-story'],
+  [redirects('/news/* /blog/:splat'), '/news/2004/01/10/my-post', '301 /blog/2004/01/10/my-post'],
   [redirects('/news/* /blog/:splat'), '/news/a/', '301 /blog/a/'],
   [redirects('/news/* /blog/:splat'), '/news', '301 /blog/'],
   [redirects('/news/* /blog/:splat'), '/newspaper', '404 /404.html'],
   [
     redirects('/news/:month/:date/:year/:slug /blog/:year/:month/:date/:slug'),
-    '/news/02/12/2004/my-story',
-    '301 /blog/2004/02/12/my-story',
+    '/news/02/12/2004/my-post',
+    '301 /blog/2004/02/12/my-post',
   ],
   [redirects('/news/:year/:month /blog-:year-:month.html'), '/news/2004/02', '301 /blog-2004-02.html'],
   [redirects('/news/:year/* /:year?rest=:splat'), '/news/2004/a/b', '301 /2004?rest=a%2Fb'],

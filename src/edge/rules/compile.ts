@@ -3,14 +3,15 @@
  * `_headers`, then netlify.toml, then vercel.json. What does not apply is a warning for the log of the build.
  */
 import { MAX_BASE_PATH_LENGTH, readBasePath } from '../static/base-path.ts'
-import { parseHeadersFile } from './headers-file.ts'
+import { parseHeadersFile } from './formats/headers-file.ts'
+import { parseNetlifyToml } from './formats/netlify-toml.ts'
+import { parseRedirectsFile } from './formats/redirects-file.ts'
+import { parseVercelJson } from './formats/vercel-json.ts'
 import { type AllowedHosts, isAllowedHost } from './hosts.ts'
 import { RULE_LIMITS } from './limits.ts'
-import { parseNetlifyToml } from './netlify-toml.ts'
-import { parseRedirectsFile } from './redirects-file.ts'
-import type { HeaderRule, ParsedFile, Pattern, RedirectRule, SiteRules, Template } from './rules.ts'
-import { isRedirectStatus } from './rules.ts'
-import { parseVercelJson } from './vercel-json.ts'
+import { decodeLiteral } from './path.ts'
+import { type HeaderRule, isRedirectStatus, type ParsedFile, type RedirectRule, type SiteRules } from './rules.ts'
+import { headersUnderBase, underBase } from './under-base.ts'
 import { formatWarning } from './warnings.ts'
 
 /** The names of the files that have rules, in the order of their precedence, and who reads each. */
@@ -54,26 +55,28 @@ export function compileRules({ texts, basePath: written, allowedHosts, isFile }:
     const found = [...parsed.warnings]
     const warn = (line: number | undefined, message: string) =>
       found.push({ line, message: `${message} It is left out.` })
-    for (const { line, ...rule } of parsed.redirects) {
+    for (const { line, ...written } of parsed.redirects) {
+      const rule = underBase(written, basePath)
       const refusal = hostRefusal(rule, allowedHosts) ?? admit.redirect(rule, file, line)
       if (refusal !== undefined) {
         if (refusal !== '') warn(line, refusal)
         continue
       }
-      const placed = underBase(rule, basePath)
-      rules.redirects.push(placed)
-      if (isFile && isHidden(placed, isFile)) found.push({ line, message: HIDDEN })
+      rules.redirects.push(rule)
+      if (isFile && isHidden(rule, isFile)) found.push({ line, message: `${HIDDEN} ${FORCED[file]}` })
+      if (isFile && leadsNowhere(rule, isFile)) found.push({ line, message: NOWHERE })
     }
-    for (const { line, ...rule } of parsed.headers) {
-      if (!rule.set && !rule.remove) continue
+    for (const { line, ...written } of parsed.headers) {
+      if (!written.set && !written.remove) continue
+      const rule = headersUnderBase(written, basePath)
       const refusal = admit.headers(rule)
-      if (refusal === undefined) rules.headers.push(headersUnderBase(rule, basePath))
+      if (refusal === undefined) rules.headers.push(rule)
       else if (refusal !== '') warn(line, refusal)
     }
     if (parsed.cleanUrls) rules.cleanUrls = true
     if (parsed.trailingSlash !== undefined) rules.trailingSlash = parsed.trailingSlash
     found.sort((one, other) => (one.line ?? 0) - (other.line ?? 0))
-    warnings.push(...found.map((warning) => formatWarning(file, warning)))
+    for (const warning of found) warnings.push(formatWarning(file, warning))
   }
   const isEmpty =
     rules.redirects.length + rules.headers.length === 0 && !rules.cleanUrls && rules.trailingSlash === undefined
@@ -82,13 +85,36 @@ export function compileRules({ texts, basePath: written, allowedHosts, isFile }:
 
 /** Whether files answer all requests that the rule is for. A rewrite to the page that answers anyway loses nothing. */
 function isHidden({ from, status, force, query }: RedirectRule, isFile: (address: string) => boolean): boolean {
-  if (typeof from !== 'string' || force || query || status === 200) return false
-  const names = from === '/' ? ['/index.html'] : [from, `${from}.html`, `${from}/index.html`]
-  return names.some(isFile)
+  return typeof from === 'string' && !force && !query && status !== 200 && namesAt(from).some(isFile)
 }
 
-const HIDDEN =
-  'the site has a file at this path, which takes precedence, so the rule has no effect. With "!" behind its status, as in 301!, the rule takes precedence.'
+/** Whether a rewrite has a destination for which the site has no file. */
+function leadsNowhere({ to, status }: RedirectRule, isFile: (address: string) => boolean): boolean {
+  if (isRedirectStatus(status) || to.origin !== undefined || typeof to.path !== 'string') return false
+  const path = to.path.split('/').map(decodeLiteral).join('/')
+  return !namesAt(path === '/' ? path : path.replace(/\/$/, '')).some(isFile)
+}
+
+/** The files that answer a path without a slash at its end. */
+const namesAt = (path: string): string[] =>
+  path === '/' ? ['/index.html'] : [path, `${path}.html`, `${path}/index.html`]
+
+/** Whether the files of the site decide what is said about the rule. */
+export const dependsOnFiles = ({ from, to, status, force }: RedirectRule): boolean =>
+  (typeof from === 'string' && !force) || (!isRedirectStatus(status) && to.origin === undefined)
+
+const HIDDEN = 'the site has a file at this path, which takes precedence, so the rule has no effect.'
+
+/** How a rule takes precedence over files, by the file that it is in. */
+const FORCED: Record<RuleFile, string> = {
+  _redirects: 'It takes precedence with "!" behind its status, as in 301!.',
+  _headers: '',
+  'netlify.toml': 'It takes precedence with "force = true".',
+  'vercel.json': 'Redirects take precedence, rewrites do not.',
+}
+
+const NOWHERE =
+  'the site has no file at its destination, so visitors get a page that says so. Functions of other services do not run here.'
 
 function firstOf(warnings: readonly string[]): string[] {
   const max = RULE_LIMITS.warnings
@@ -116,7 +142,7 @@ function createAdmission() {
   function exceed(limit: string): string {
     if (exceeded.has(limit)) return ''
     exceeded.add(limit)
-    return `there are more than ${limit}. This rule and all further ones beyond the limit are left out.`
+    return `there are more than ${limit}, and this is over the limit, as all further ones are.`
   }
 
   function takeBytes(rule: RedirectRule | HeaderRule): boolean {
@@ -151,55 +177,3 @@ function createAdmission() {
 }
 
 const TOO_LARGE = `${RULE_LIMITS.storedBytes / 1024 ** 2} MiB of rules`
-
-/**
- * Authors write paths from the top of the output, which is served under the base path. So both paths of a rule are put
- * under it, unless one of them has it already: then both are meant as they are.
- */
-function underBase(rule: RedirectRule, basePath: string): RedirectRule {
-  const { from, to } = rule
-  const isOwn = to.origin === undefined
-  if (basePath === '' || hasBase(from, basePath) || (isOwn && beginsWithBase(to.path, basePath))) return rule
-  return {
-    ...rule,
-    from: prefixed(from, basePath),
-    to: isOwn ? { ...to, path: prefixedTemplate(to.path, basePath) } : to,
-  }
-}
-
-/** A rule for everything applies outside of the base path as well, where robots.txt is. */
-function headersUnderBase(rule: HeaderRule, basePath: string): HeaderRule {
-  if (basePath === '' || hasBase(rule.for, basePath) || isEverything(rule.for)) return rule
-  return { ...rule, for: prefixed(rule.for, basePath) }
-}
-
-const isEverything = (pattern: Pattern): boolean =>
-  typeof pattern !== 'string' &&
-  pattern.head.length === 0 &&
-  pattern.tail === undefined &&
-  pattern.splat?.prefix === undefined &&
-  pattern.splat?.suffix === undefined
-
-function hasBase(pattern: Pattern, basePath: string): boolean {
-  if (typeof pattern === 'string') return pattern === basePath || pattern.startsWith(`${basePath}/`)
-  return segmentsOf(basePath).every((segment, at) => pattern.head[at] === segment)
-}
-
-function beginsWithBase(path: Template, basePath: string): boolean {
-  const first = typeof path === 'string' ? path : path[0]
-  const encoded = encodedBase(basePath)
-  return typeof first === 'string' && (first === encoded || first.startsWith(`${encoded}/`))
-}
-
-function prefixed(pattern: Pattern, basePath: string): Pattern {
-  if (typeof pattern === 'string') return pattern === '/' ? basePath : `${basePath}${pattern}`
-  return { ...pattern, head: [...segmentsOf(basePath), ...pattern.head] }
-}
-
-function prefixedTemplate(path: Template, basePath: string): Template {
-  const encoded = encodedBase(basePath)
-  return typeof path === 'string' ? `${encoded}${path}` : [encoded, ...path]
-}
-
-const segmentsOf = (basePath: string): string[] => basePath.slice(1).split('/')
-const encodedBase = (basePath: string): string => basePath.split('/').map(encodeURIComponent).join('/')

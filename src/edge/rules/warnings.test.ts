@@ -178,7 +178,7 @@ test('the limits are named, and what is within them applies', () => {
   const { rules, warnings } = compile({ _redirects: [...exact, ...patterns].join('\n') })
   assert.equal(rules?.redirects.length, RULE_LIMITS.exactRedirects + RULE_LIMITS.patternRedirects)
   assert.equal(warnings.length, 2)
-  assert.match(warnings[0] ?? '', /^_redirects, line 10001: there are more than 10000 redirects\./)
+  assert.match(warnings[0] ?? '', /^_redirects, line 10001: there are more than 10000 redirects,/)
   assert.match(warnings[1] ?? '', /^_redirects, line 10503: there are more than 500 redirects with placeholders/)
 
   const paths = Array.from({ length: RULE_LIMITS.headerRules + 1 }, (_, n) => `/h/${n}\n X-A: 1`)
@@ -192,10 +192,29 @@ test('the limits are named, and what is within them applies', () => {
   assert.match(compile({ _headers: bulky.join('\n') }).warnings[0] ?? '', /more than 2 MiB of rules/)
 })
 
+test('as many bad lines as a file can have, and a long base path before every rule, stay within the limits', () => {
+  const bad = compile({ _redirects: 'x\n'.repeat(RULE_LIMITS.fileBytes / 2) })
+  assert.equal(bad.warnings.length, RULE_LIMITS.warnings + 1)
+  const lines = Array.from({ length: 10_000 }, (_, n) => `/${n} /to`).join('\n')
+  const { rules, warnings } = compile({ _redirects: lines }, { basePath: `/${'long'.repeat(1000)}` })
+  assert.match(warnings[0] ?? '', /more than 2 MiB of rules/)
+  assert.ok(JSON.stringify(rules).length <= RULE_LIMITS.storedBytes + 100)
+})
+
 test('only the first hundred warnings are shown, with the number of the others', () => {
   const { warnings } = compile({ _redirects: 'nonsense\n'.repeat(150) })
   assert.equal(warnings.length, 101)
   assert.match(warnings[100] ?? '', /^50 more/)
+})
+
+test('a rewrite to a file that the site does not have is a warning', () => {
+  const { rules, warnings } = compile(
+    { _redirects: '/api/* /.netlify/functions/x 200\n/* /index.html 200\n/a /caf%C3%A9/ 404\n/b/* /b/:splat 200' },
+    { isFile: (address) => address === '/index.html' || address === '/café/index.html' },
+  )
+  assert.equal(rules?.redirects.length, 4)
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0] ?? '', /^_redirects, line 1: the site has no file at its destination/)
 })
 
 test('a second rule for the same path, and a rule that a file hides, are warnings', () => {

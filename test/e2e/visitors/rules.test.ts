@@ -119,20 +119,20 @@ test('the rules of all four files apply, and what cannot be applied is in the lo
     const about = (await siteAnswer(service, url, '/about')).headers
     assert.deepEqual([about['x-frame-options'], about['cache-control']], [undefined, 'public, max-age=60'])
   }
-  const traced = await service.call(`/v1/${name}:trace`, { method: 'POST', as, body: { path: '/old/a?x=1' } })
-  if (traced.status === 200) assert.match(traced.text, /\/new\/a\?x=1/)
+  const traced = await service.call(`/v1/${name}:trace?url=${encodeURIComponent('/old/a?x=1')}`, { as })
+  assert.deepEqual(traced.json.origin, { kind: 'REDIRECT', status: 301, location: '/new/a?x=1' })
 })
 
 test('rules outside of the output belong to the deployment: a change switches, and a rollback restores them', async () => {
   const { name, url } = await createEnvironment(service, as)
-  const with_ = (to: string) => site({ 'netlify.toml': `[[redirects]]\nfrom = "/x"\nto = "${to}"\n` })
+  const siteTo = (to: string) => site({ 'netlify.toml': `[[redirects]]\nfrom = "/x"\nto = "${to}"\n` })
   const locationOf = async () => (await siteAnswer(service, url, '/x')).headers.location
-  const first = await deploy(service, as, name, with_('/one'))
+  const first = await deploy(service, as, name, siteTo('/one'))
   assert.equal(await locationOf(), '/one')
-  const second = await deploy(service, as, name, with_('/two'))
+  const second = await deploy(service, as, name, siteTo('/two'))
   assert.equal(second.metadata.unchanged, undefined, 'the same files with other rules are another output')
   assert.equal(await locationOf(), '/two')
-  assert.equal((await deploy(service, as, name, with_('/two'))).metadata.unchanged, true)
+  assert.equal((await deploy(service, as, name, siteTo('/two'))).metadata.unchanged, true)
   const back = await service.call(`/v1/${first.metadata.deployment}:activate`, { method: 'POST', as })
   assert.equal((await untilDone(service, as, back.json.name)).error, undefined)
   assert.equal(await locationOf(), '/one')

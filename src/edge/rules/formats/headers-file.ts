@@ -5,12 +5,12 @@
  *     Cache-Control: public, max-age=604800
  *     ! X-Frame-Options
  */
-import { checkHeaderName, checkHeaderValue, quoted } from './headers.ts'
-import { RULE_LIMITS } from './limits.ts'
+import { checkHeaderName, checkHeaderValue, quoted } from '../headers.ts'
+import { RULE_LIMITS } from '../limits.ts'
+import { type HeaderRule, type Located, type ParsedFile, RuleRefused } from '../rules.ts'
+import { readTemplate } from '../template.ts'
+import { warningOf } from '../warnings.ts'
 import { readNetlifyPath } from './netlify-path.ts'
-import { type HeaderRule, type Located, type ParsedFile, RuleRefused } from './rules.ts'
-import { readTemplate } from './template.ts'
-import { warningOf } from './warnings.ts'
 
 type Block = { rule: HeaderRule & Located; names: ReadonlySet<string> }
 

@@ -1,7 +1,6 @@
 /** A redirect of Netlify, from a line of `_redirects` or a table of netlify.toml. */
-import { quoted } from './headers.ts'
-import { RULE_LIMITS } from './limits.ts'
-import { addName, readNetlifyPath } from './netlify-path.ts'
+import { quoted } from '../headers.ts'
+import { RULE_LIMITS } from '../limits.ts'
 import {
   type Destination,
   isKnownStatus,
@@ -9,8 +8,9 @@ import {
   type QueryCondition,
   type RedirectRule,
   RuleRefused,
-} from './rules.ts'
-import { readDestination } from './template.ts'
+} from '../rules.ts'
+import { readDestination } from '../template.ts'
+import { addName, readNetlifyPath } from './netlify-path.ts'
 
 export type WrittenRedirect = {
   from: string

@@ -1,10 +1,10 @@
 /** Reads `[[redirects]]` and `[[headers]]` of netlify.toml. Its other tables do not concern us. */
 import { parse, TomlError } from 'smol-toml'
+import { type HeaderRule, type ParsedFile, type RedirectRule, RuleRefused } from '../rules.ts'
+import { warningOf } from '../warnings.ts'
 import { readHeaderList } from './header-list.ts'
 import { readNetlifyPath } from './netlify-path.ts'
 import { toRedirect } from './netlify-redirect.ts'
-import { type HeaderRule, type ParsedFile, type RedirectRule, RuleRefused } from './rules.ts'
-import { warningOf } from './warnings.ts'
 
 type Table = Record<string, unknown>
 

@@ -1,10 +1,11 @@
 /** Reads what vercel.json says about redirects, rewrites, headers and URLs of pages. Its other settings do not concern us. */
+
+import { type HeaderRule, isKnownStatus, type ParsedFile, type RedirectRule, RuleRefused } from '../rules.ts'
+import { readDestination } from '../template.ts'
+import { warningOf } from '../warnings.ts'
 import { readHeaderList } from './header-list.ts'
 import { linesOfJson } from './json-lines.ts'
-import { type HeaderRule, isKnownStatus, type ParsedFile, type RedirectRule, RuleRefused } from './rules.ts'
-import { readDestination } from './template.ts'
 import { type ReadSource, readVercelPath } from './vercel-path.ts'
-import { warningOf } from './warnings.ts'
 
 type Entry = Record<string, unknown>
 

@@ -2,10 +2,10 @@
  * Paths of vercel.json, which are those of path-to-regexp: `/blog/:slug`, `/docs/:path*`, `/(.*)`. A regular expression
  * would be compared by backtracking, whose time a tenant could make any, so only the forms that need none are read.
  */
-import { quoted } from './headers.ts'
+import { quoted } from '../headers.ts'
+import { decodeLiteral } from '../path.ts'
+import { type Pattern, RuleRefused, type Segment, type Splat } from '../rules.ts'
 import { addName, checkPath, checkSegments, toPattern } from './netlify-path.ts'
-import { decodeLiteral } from './path.ts'
-import { type Pattern, RuleRefused, type Segment, type Splat } from './rules.ts'
 
 export type ReadSource = {
   /** One for each way in which optional segments are there or not. */

@@ -3,11 +3,11 @@
  *
  *   from [name=value …] to [status[!]] [condition=value …] [# comment]
  */
-import { quoted } from './headers.ts'
-import { RULE_LIMITS } from './limits.ts'
+import { quoted } from '../headers.ts'
+import { RULE_LIMITS } from '../limits.ts'
+import { type ParsedFile, type RedirectRule, RuleRefused } from '../rules.ts'
+import { warningOf } from '../warnings.ts'
 import { toRedirect } from './netlify-redirect.ts'
-import { type ParsedFile, type RedirectRule, RuleRefused } from './rules.ts'
-import { warningOf } from './warnings.ts'
 
 export function parseRedirectsFile(text: string): ParsedFile {
   const parsed: ParsedFile = { redirects: [], headers: [], warnings: [] }

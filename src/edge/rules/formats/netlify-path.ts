@@ -1,7 +1,7 @@
 /** Paths as Netlify and Cloudflare Pages write them: `/news/:year/*`. */
-import { RULE_LIMITS } from './limits.ts'
-import { decodeLiteral } from './path.ts'
-import { type Pattern, RuleRefused, type Segment, type Splat } from './rules.ts'
+import { RULE_LIMITS } from '../limits.ts'
+import { decodeLiteral } from '../path.ts'
+import { type Pattern, RuleRefused, type Segment, type Splat } from '../rules.ts'
 
 export type ReadPattern = {
   pattern: Pattern

@@ -1,8 +1,8 @@
 /** The headers of one rule. One that cannot be set is left out, and the others apply. */
-import { checkHeaderName, checkHeaderValue } from './headers.ts'
-import { RULE_LIMITS } from './limits.ts'
-import { RuleRefused, type Template } from './rules.ts'
-import { readTemplate } from './template.ts'
+import { checkHeaderName, checkHeaderValue } from '../headers.ts'
+import { RULE_LIMITS } from '../limits.ts'
+import { RuleRefused, type Template } from '../rules.ts'
+import { readTemplate } from '../template.ts'
 
 type Reading = Parameters<typeof readTemplate>[1] & {
   /** Called with the error for each header that is left out. */
