@@ -99,7 +99,7 @@ function leadsNowhere({ to, status }: RedirectRule, isFile: (address: string) =>
 const namesAt = (path: string): string[] =>
   path === '/' ? ['/index.html'] : [path, `${path}.html`, `${path}/index.html`]
 
-/** Whether the files of the site decide what is said about the rule. */
+/** Whether a warning about the rule depends on the files of the site. */
 export const dependsOnFiles = ({ from, to, status, force }: RedirectRule): boolean =>
   (typeof from === 'string' && !force) || (!isRedirectStatus(status) && to.origin === undefined)
 

@@ -55,11 +55,11 @@ export async function lookUp(site: Site, asked: Asked): Promise<LookUpResult> {
  * applies to it, so rewrites have no loops.
  */
 async function lookUpByRules(site: Site, rules: RuleMatcher, path: string, asked: Asked): Promise<LookUpResult> {
-  const moved = usualUrl(path, rules)
-  if (moved !== undefined) return { ...redirect(308, moved, asked), isByRule: true }
   const requested = readPath(asked.path)
   // No rule can match the path.
   if (!requested) return (await findPage(site, path, asked)) ?? fallBack(site, path, asked)
+  const moved = usualUrl(path, rules)
+  if (moved !== undefined) return { ...redirect(308, moved, asked), isByRule: true }
 
   const first = rules.find(requested, asked.query)
   const page = first?.isForced ? undefined : await findPage(site, path, asked)
