@@ -44,7 +44,12 @@ export async function compileSiteRules({ project, files, plan, allowedHosts }: R
   const names = RULE_FILES.filter((file) => texts[file] !== undefined)
   if (names.length === 0) return { rules: undefined, warnings: unread }
   const basePath = isStatic ? output.basePath : ''
-  const { rules, warnings } = await compileInThread({ texts, basePath, allowedHosts, folder: files })
+  const { rules, warnings } = await compileInThread({
+    texts,
+    basePath,
+    allowedHosts,
+    folder: isStatic ? files : undefined,
+  })
   if (isStatic) return { rules, warnings: [...unread, ...warnings] }
   const isConcerned = rules !== undefined || warnings.length > 0
   const because = `${names.join(' and ')}: redirects, rewrites and headers apply to static sites only. This app has a server, which answers by itself.`

@@ -5,8 +5,8 @@ import type { Compiled, RuleSources } from './compile.ts'
 import { RULE_LIMITS } from './limits.ts'
 
 export type CompileTask = Omit<RuleSources, 'isFile'> & {
-  /** The output of the build, whose files take precedence over rules. */
-  folder: string
+  /** The output of the build, whose files take precedence over rules; undefined where it is not served as files. */
+  folder: string | undefined
 }
 
 /** Beside this file: TypeScript in a checkout, compiled in a package. */

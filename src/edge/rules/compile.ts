@@ -99,10 +99,6 @@ function leadsNowhere({ to, status }: RedirectRule, isFile: (address: string) =>
 const namesAt = (path: string): string[] =>
   path === '/' ? ['/index.html'] : [path, `${path}.html`, `${path}/index.html`]
 
-/** Whether a warning about the rule depends on the files of the site. */
-export const dependsOnFiles = ({ from, to, status, force }: RedirectRule): boolean =>
-  (typeof from === 'string' && !force) || (!isRedirectStatus(status) && to.origin === undefined)
-
 const HIDDEN = 'the site has a file at this path, which takes precedence, so the rule has no effect.'
 
 /** How a rule takes precedence over files, by the file that it is in. */

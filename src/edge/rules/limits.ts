@@ -23,5 +23,5 @@ export const RULE_LIMITS = {
   /** Warnings in the log of a build. */
   warnings: 100,
   /** Reading the files of one build. */
-  readMs: 30_000,
+  readMs: 60_000,
 }
