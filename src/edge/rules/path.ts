@@ -64,6 +64,8 @@ export function matchPattern(pattern: Pattern, path: RequestPath, slash: boolean
   const { segments } = path
   const between = segments.length - head.length - tail.length
   if (between < 0 || (!splat && between > 0)) return undefined
+  // Most patterns differ in the first segment, and need no further work.
+  if (typeof head[0] === 'string' && head[0] !== segments[0]) return undefined
   const captures = noCaptures()
   if (!matchSegments(head, segments, 0, captures)) return undefined
   if (!matchSegments(tail, segments, segments.length - tail.length, captures)) return undefined

@@ -8,6 +8,7 @@ import { type Scope, temporaryFolder } from '../../../test/support/folder.ts'
 import { LIMITS } from '../limits.ts'
 import type { StaticTarget } from '../routes.ts'
 import { compileRules, type RuleSources } from '../rules/compile.ts'
+import { RULE_LIMITS } from '../rules/limits.ts'
 import { createManifest, writeManifest } from './manifest.ts'
 import { createManifests } from './manifests.ts'
 
@@ -130,6 +131,20 @@ test('the rules belong to the deployment: after a switch the new ones apply, and
     edge.use({ [HOST]: target })
     assert.deepEqual(await look(), expected)
   }
+})
+
+test('as many rules as a site may have are found, the first and the last', async (t) => {
+  const exact = Array.from({ length: RULE_LIMITS.exactRedirects }, (_, n) => `/from/${n} /to/${n}`)
+  const patterns = Array.from({ length: RULE_LIMITS.patternRedirects }, (_, n) => `/p/${n}/:id /q/${n}/:id`)
+  const edge = await startTestEdge(t, { [HOST]: await deploy(t, { _redirects: [...exact, ...patterns].join('\n') }) })
+  for (const [path, to] of [
+    ['/from/0', '/to/0'],
+    ['/from/9999', '/to/9999'],
+    ['/p/0/x', '/q/0/x'],
+    ['/p/499/x', '/q/499/x'],
+    ['/p/500/x', undefined],
+  ] as const)
+    assert.equal((await ask(edge.port, { path })).headers.location, to, path)
 })
 
 test('rules in memory are bounded: sites that are not in use are closed, and opened again', async (t) => {

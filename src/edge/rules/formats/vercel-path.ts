@@ -37,9 +37,9 @@ export function readVercelPath(text: string): ReadSource {
 
   const patterns = choicesOf(segments).map((chosen) => {
     const splatAt = chosen.findIndex(({ splat }) => splat)
-    const literal = (from: ReadSegment[]) => from.map(({ segment }) => segment as Segment)
-    if (splatAt < 0) return toPattern(literal(chosen), undefined, [])
-    return toPattern(literal(chosen.slice(0, splatAt)), chosen[splatAt]?.splat, literal(chosen.slice(splatAt + 1)))
+    if (splatAt < 0) return toPattern(segmentsOf(chosen), undefined, [])
+    const [head, tail] = [chosen.slice(0, splatAt), chosen.slice(splatAt + 1)]
+    return toPattern(segmentsOf(head), chosen[splatAt]?.splat, segmentsOf(tail))
   })
   const isOpen = !hasSlash && segments.at(-1)?.splat !== undefined
   return { patterns, slash: isOpen ? undefined : hasSlash || segments.length === 0, names, numbered }
@@ -92,6 +92,9 @@ function splitSegments(parts: readonly Part[]): Part[][] {
   }
   return segments
 }
+
+/** Those that are no splat. */
+const segmentsOf = (read: readonly ReadSegment[]): Segment[] => read.flatMap(({ segment }) => segment ?? [])
 
 type ReadSegment = { segment?: Segment; splat?: Splat; isOptional?: boolean }
 
