@@ -132,7 +132,8 @@ function createAdmission() {
   const exceeded = new Set<string>()
   let exact = 0
   let patterns = 0
-  let headers = 0
+  const exactHeaders = new Set<string>()
+  let patternHeaders = 0
   let bytes = 0
 
   function exceed(limit: string): string {
@@ -164,9 +165,17 @@ function createAdmission() {
     },
 
     headers(rule: HeaderRule): string | undefined {
-      if (headers >= RULE_LIMITS.headerRules) return exceed(`${RULE_LIMITS.headerRules} paths with headers`)
+      // A second rule for a path is looked at beside the first, like one with a placeholder.
+      const isExact = typeof rule.for === 'string' && !exactHeaders.has(rule.for)
+      if (isExact && exactHeaders.size >= RULE_LIMITS.exactHeaders)
+        return exceed(`${RULE_LIMITS.exactHeaders} paths with headers`)
+      if (!isExact && patternHeaders >= RULE_LIMITS.patternHeaders)
+        return exceed(
+          `${RULE_LIMITS.patternHeaders} paths with headers that have placeholders or splats, or are there twice`,
+        )
       if (!takeBytes(rule)) return exceed(TOO_LARGE)
-      headers++
+      if (isExact) exactHeaders.add(rule.for as string)
+      else patternHeaders++
       return undefined
     },
   }

@@ -6,7 +6,9 @@ export const RULE_LIMITS = {
   exactRedirects: 10_000,
   /** Redirects and rewrites with a placeholder or a splat: a request is compared with one after the other. */
   patternRedirects: 500,
-  headerRules: 500,
+  /** Paths with headers, by the same rules. */
+  exactHeaders: 10_000,
+  patternHeaders: 500,
   headersPerRule: 100,
   /** Of a path, a destination or the value of a header. */
   textLength: 4096,

@@ -1,7 +1,8 @@
 /** Finds the rule that applies to a request, and the headers of its response. */
 import type { HeaderChanges } from './headers.ts'
 import { RULE_LIMITS } from './limits.ts'
-import { type Captures, ENCODED_SLASH, exactName, matchPattern, type RequestPath } from './path.ts'
+import { type Captures, ENCODED_SLASH, type RequestPath } from './path.ts'
+import { createRuleIndex } from './rule-index.ts'
 import { isRedirectStatus, type QueryCondition, type RedirectRule, type SiteRules } from './rules.ts'
 import { fillTemplate, IN_PATH, IN_QUERY } from './template.ts'
 
@@ -27,46 +28,17 @@ export type RuleMatcher = {
   headersFor(path: RequestPath): HeaderChanges | undefined
 }
 
-type Numbered = { number: number; rule: RedirectRule }
-
-export function createMatcher({ redirects, headers, cleanUrls, trailingSlash }: SiteRules): RuleMatcher {
-  const exact = new Map<string, Numbered[]>()
-  const patterns: Numbered[] = []
-  for (const [number, rule] of redirects.entries()) {
-    if (typeof rule.from !== 'string') {
-      patterns.push({ number, rule })
-      continue
-    }
-    const named = exact.get(rule.from)
-    if (named) named.push({ number, rule })
-    else exact.set(rule.from, [{ number, rule }])
-  }
-  const hasQueryRules = redirects.some(({ query }) => query !== undefined)
-
-  /** The rules whose path matches, in their order. */
-  function* matching(path: RequestPath): Generator<{ rule: RedirectRule; captures: Captures }> {
-    const named = exact.get(exactName(path)) ?? NONE
-    let at = 0
-    function* namedBefore(number: number) {
-      for (let next = named[at]; next && next.number < number; next = named[++at]) {
-        const captures = matchPattern(next.rule.from, path, next.rule.slash)
-        if (captures) yield { rule: next.rule, captures }
-      }
-    }
-    for (const { number, rule } of patterns) {
-      yield* namedBefore(number)
-      const captures = matchPattern(rule.from, path, rule.slash)
-      if (captures) yield { rule, captures }
-    }
-    yield* namedBefore(Number.POSITIVE_INFINITY)
-  }
+export function createMatcher(rules: SiteRules): RuleMatcher {
+  const redirects = createRuleIndex(rules.redirects, ({ from }) => from)
+  const headers = createRuleIndex(rules.headers, (rule) => rule.for)
+  const hasQueryRules = rules.redirects.some(({ query }) => query !== undefined)
 
   return {
-    cleanUrls: cleanUrls === true,
-    trailingSlash,
+    cleanUrls: rules.cleanUrls === true,
+    trailingSlash: rules.trailingSlash,
     find(path, query, { isForced } = { isForced: false }) {
       let parameters: ReadonlyMap<string, string> | undefined
-      for (const { rule, captures } of matching(path)) {
+      for (const { rule, captures } of redirects.matching(path)) {
         if (isForced && !rule.force) continue
         if (rule.query) {
           parameters ??= valuesIn(query)
@@ -79,16 +51,14 @@ export function createMatcher({ redirects, headers, cleanUrls, trailingSlash }: 
 
     readsQuery(path) {
       if (!hasQueryRules) return false
-      for (const { rule } of matching(path)) if (rule.query) return true
+      for (const { rule } of redirects.matching(path)) if (rule.query) return true
       return false
     },
 
     headersFor(path) {
       const changes = new Map<string, string | null>()
       let bytes = 0
-      for (const rule of headers) {
-        const captures = matchPattern(rule.for, path, rule.slash)
-        if (!captures) continue
+      for (const { rule, captures } of headers.matching(path)) {
         for (const name of rule.remove ?? NONE) changes.set(name, null)
         for (const [name, template] of rule.set ?? NONE) {
           const value = fillTemplate(template, captures, IN_PATH)

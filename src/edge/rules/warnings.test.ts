@@ -181,12 +181,17 @@ test('the limits are named, and what is within them applies', () => {
   assert.match(warnings[0] ?? '', /^_redirects, line 10001: there are more than 10000 redirects,/)
   assert.match(warnings[1] ?? '', /^_redirects, line 10503: there are more than 500 redirects with placeholders/)
 
-  const paths = Array.from({ length: RULE_LIMITS.headerRules + 1 }, (_, n) => `/h/${n}\n X-A: 1`)
+  const paths = [
+    ...Array.from({ length: RULE_LIMITS.exactHeaders }, (_, n) => `/h/${n}\n X-A: 1`),
+    ...Array.from({ length: RULE_LIMITS.patternHeaders - 1 }, (_, n) => `/h/${n}/*\n X-A: 1`),
+    ...Array.from({ length: 2 }, () => '/h/0\n X-A: 2'),
+  ]
   const many = Array.from({ length: RULE_LIMITS.headersPerRule + 1 }, (_, n) => ` X-${n}: 1`)
   const headers = compile({ _headers: ['/many', ...many, ...paths].join('\n') })
   assert.match(headers.warnings[0] ?? '', /line 102: a path has more than 100 headers/)
-  assert.match(headers.warnings[1] ?? '', /there are more than 500 paths with headers/)
-  assert.equal(headers.rules?.headers.length, RULE_LIMITS.headerRules)
+  assert.match(headers.warnings[1] ?? '', /there are more than 10000 paths with headers/)
+  assert.match(headers.warnings[2] ?? '', /there are more than 500 paths with headers that have placeholders/)
+  assert.equal(headers.rules?.headers.length, RULE_LIMITS.exactHeaders + RULE_LIMITS.patternHeaders)
 
   const bulky = Array.from({ length: 400 }, (_, n) => `/b/${n}\n X-A: ${'x'.repeat(4000)}\n X-B: ${'x'.repeat(4000)}`)
   assert.match(compile({ _headers: bulky.join('\n') }).warnings[0] ?? '', /more than 2 MiB of rules/)
