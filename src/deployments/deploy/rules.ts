@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
+import { printableLine } from '../../base/index.ts'
 import { isAnythingIn, type Plan, textIn } from '../../builds/index.ts'
 import {
   type Compiled,
@@ -50,7 +51,8 @@ export async function compileSiteRules({ project, files, plan, allowedHosts }: R
     allowedHosts,
     folder: isStatic ? files : undefined,
   })
-  if (isStatic) return { rules, warnings: [...unread, ...warnings] }
+  // They quote what is in the files.
+  if (isStatic) return { rules, warnings: [...unread, ...warnings.map(printableLine)] }
   const isConcerned = rules !== undefined || warnings.length > 0
   const because = `${names.join(' and ')}: redirects, rewrites and headers apply to static sites only. This app has a server, which answers by itself.`
   return { rules: undefined, warnings: isConcerned ? [because] : [] }

@@ -10,21 +10,17 @@ import { parseVercelJson } from './formats/vercel-json.ts'
 import { type AllowedHosts, isAllowedHost } from './hosts.ts'
 import { RULE_LIMITS } from './limits.ts'
 import { decodeLiteral } from './path.ts'
+import { RULE_FILES, type RuleFile } from './rule-files.ts'
 import { type HeaderRule, isRedirectStatus, type ParsedFile, type RedirectRule, type SiteRules } from './rules.ts'
 import { headersUnderBase, underBase } from './under-base.ts'
 import { formatWarning } from './warnings.ts'
 
-/** The names of the files that have rules, in the order of their precedence, and who reads each. */
-const PARSERS = {
+const PARSERS: Record<RuleFile, (text: string) => ParsedFile> = {
   _redirects: parseRedirectsFile,
   _headers: parseHeadersFile,
   'netlify.toml': parseNetlifyToml,
   'vercel.json': parseVercelJson,
-} satisfies Record<string, (text: string) => ParsedFile>
-
-export type RuleFile = keyof typeof PARSERS
-
-export const RULE_FILES = Object.keys(PARSERS) as RuleFile[]
+}
 
 export type RuleSources = {
   texts: Partial<Record<RuleFile, string>>

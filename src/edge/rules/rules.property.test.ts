@@ -4,10 +4,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { holds } from '../../../test/support/fuzz.ts'
 import { lookUp } from '../static/look-up.ts'
-import { compileRules, RULE_FILES } from './compile.ts'
+import { compileRules } from './compile.ts'
 import { changeHeaders } from './headers.ts'
 import { createMatcher } from './matcher.ts'
 import { matchPattern, readPath } from './path.ts'
+import { RULE_FILES } from './rule-files.ts'
 import type { PathPattern } from './rules.ts'
 
 const word = fc.constantFrom('a', 'b', 'ab', 'docs', '%2F', '%zz', 'é', '', '.', '..', 'index.html')
