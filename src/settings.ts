@@ -26,6 +26,7 @@ export type Config = {
   acmeEabKey: Secret | undefined
   masterKey: Secret | undefined
   trustedProxies: string[]
+  rewriteHosts: string[]
   concurrency: number
   installTimeout: number
   buildTimeout: number
@@ -169,6 +170,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     '',
     'Addresses or CIDR ranges whose `X-Forwarded-For` is trusted, separated by commas.',
     parseRanges,
+  ),
+  rewriteHosts: setting(
+    '',
+    'Hosts that rewrites of static sites may lead to, separated by commas: `api.example.com`, `*.example.com` for all names below it, each with `:port` where it is not the usual one. If none is given, no site sends requests to another host.',
+    parseHosts,
   ),
   concurrency: setting(String(Math.max(1, Math.floor(availableParallelism() / 2))), 'Builds at a time.', count),
   installTimeout: setting('600', 'Seconds that installing dependencies may take.', seconds),
@@ -340,6 +346,13 @@ function parseRanges(text: string): string[] {
       throw new Error('it must be addresses or ranges separated by commas, as in 10.0.0.0/8,::1')
   }
   return ranges
+}
+
+function parseHosts(text: string): string[] {
+  const hosts = parseList(text.toLowerCase())
+  if (!hosts.every((host) => /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/.test(host)))
+    throw new Error('it must be host names separated by commas, as in api.example.com,*.example.org,10.0.0.5:8443')
+  return hosts
 }
 
 function parseAddresses(text: string): string[] {

@@ -10,6 +10,8 @@ import { test } from 'node:test'
 import { parse as parseYaml } from 'yaml'
 import { CLIENT_COMMANDS } from '../src/cli/index.ts'
 import { flagName } from '../src/config.ts'
+import type { RuleFile } from '../src/edge/index.ts'
+import { compileRules } from '../src/edge/rules/compile.ts'
 import { COMMANDS } from '../src/operator/index.ts'
 import { SETTINGS } from '../src/settings.ts'
 import { temporaryFolder } from './support/folder.ts'
@@ -21,11 +23,28 @@ const blocks = pages.flatMap(({ page, text }) => blocksOf(text).map((block) => (
 const ofLanguage = (language: string) => blocks.filter((block) => block.language === language)
 const at = ({ page, line }: Block & { page: string }): string => `${page}:${line}`
 
+/** Languages of redirects and headers, and the file that a block is in; blocks of vercel.json are JSON. */
+const RULE_BLOCKS: Record<string, RuleFile> = { redirects: '_redirects', headers: '_headers', toml: 'netlify.toml' }
+
 /**
  * The languages of blocks: shell blocks are run, others are checked. Proxy configurations have a test of their own,
  * with the real proxies.
  */
-const LANGUAGES = ['sh', 'console', 'json', 'yaml', 'js', 'php', 'ini', 'crontab', 'dns', 'nginx', 'caddyfile', '']
+const LANGUAGES = [
+  'sh',
+  'console',
+  'json',
+  'yaml',
+  'js',
+  'php',
+  'ini',
+  'crontab',
+  'dns',
+  'nginx',
+  'caddyfile',
+  ...Object.keys(RULE_BLOCKS),
+  '',
+]
 
 test('every block names its language, and it is one that a test checks', () => {
   for (const block of blocks) assert.ok(LANGUAGES.includes(block.language), `${at(block)}: ${block.language}`)
@@ -36,6 +55,24 @@ test('every block of JSON can be parsed, and where it is a headland.json, its se
     const keys = Object.keys(JSON.parse(block.text))
     if (keys.some((key) => Object.hasOwn(SETTINGS, key)))
       for (const key of keys) assert.ok(Object.hasOwn(SETTINGS, key), `${at(block)}: there is no setting ${key}`)
+  }
+})
+
+test('every rule in a block of redirects or headers can be applied', () => {
+  const written: [Block & { page: string }, RuleFile][] = [
+    ...Object.entries(RULE_BLOCKS).flatMap(([language, file]) =>
+      ofLanguage(language).map((block): [(typeof blocks)[number], RuleFile] => [block, file]),
+    ),
+    ...ofLanguage('json')
+      .filter(({ text }) => /"(?:redirects|rewrites)":/.test(text))
+      .map((block): [(typeof blocks)[number], RuleFile] => [block, 'vercel.json']),
+  ]
+  assert.ok(written.length > 0)
+  for (const [block, file] of written) {
+    const sources = { texts: { [file]: block.text }, basePath: '', allowedHosts: ['api.example.com'] }
+    const { rules, warnings } = compileRules(sources)
+    assert.ok(rules, at(block))
+    assert.deepEqual(warnings, [], at(block))
   }
 })
 

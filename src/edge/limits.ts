@@ -85,6 +85,15 @@ export const LIMITS = {
   manifestBytes: 16 * 1024 * 1024,
   /** Manifests that are kept open. For a closed one, the next request needs four more reads. */
   openManifests: 256,
+  /** Rules of those sites, as they are stored: in memory they take about three times as much. */
+  ruleBytes: 32 * 1024 * 1024,
+  /** Requests that rewrites of static sites send to other hosts, at a time. */
+  rewrites: 2000,
+  rewritesPerEnvironment: 200,
+  /** Of every environment so many may be sent, however many others are. */
+  rewritesReserved: 10,
+  /** How long another host may send nothing after its response has begun. */
+  rewriteIdleMs: 120_000,
 }
 
 export type Limits = typeof LIMITS

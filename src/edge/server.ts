@@ -25,6 +25,7 @@ import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
 import { createPools } from './proxy/pools.ts'
 import { createProxy } from './proxy/proxy.ts'
+import { createRewriteProxy } from './proxy/rewrite.ts'
 import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
 import type { RequestRecords } from './request-log/record.ts'
@@ -46,6 +47,8 @@ export type EdgeServer = {
   forgetOthers(): void
   /** The addresses of proxies in front of the edge, whose X-Forwarded headers are believed. */
   trust(proxies: readonly string[]): void
+  /** The hosts that rewrites of static sites may lead to. */
+  allowRewrites(hosts: readonly string[]): void
   /** From now on, requests are counted by path as well. */
   countPaths(): void
   /** From now on, requests are recorded one by one as well. */
@@ -119,7 +122,8 @@ export function createEdgeServer({
   const forwarded = createForwarded()
   const inFlight = createInFlight()
   const pools = createPools(limits)
-  const statics = createStatics({ limits })
+  const rewrites = createRewriteProxy({ limits, forwarded })
+  const statics = createStatics({ limits, rewrites })
   const instances = createInstances({ limits, inFlight, pools, report })
   const cache = assembleCache({ limits, instances, forwarded, report, now, mayUseStored })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
@@ -226,6 +230,7 @@ export function createEdgeServer({
     http,
     secure,
     trust: forwarded.trust,
+    allowRewrites: rewrites.allow,
     countPaths: observer.countPaths,
     recordRequests: observer.recordRequests,
     changeRoutes: targets.changeRoutes,

@@ -19,7 +19,7 @@ export type EdgeBegin = {
 const TLS_SOCKET = FIRST_SOCKET + 1
 
 export async function runEdgeProcess(config: Config) {
-  const { dataDir, trustedProxies, countPaths, requestLog, cacheMemory, cacheDisk } = config
+  const { dataDir, trustedProxies, rewriteHosts, countPaths, requestLog, cacheMemory, cacheDisk } = config
   const life = createChildLife<EdgeBegin, null>()
   const { index, count, tlsPort } = await life.begin
   const files = filesIn(dataDir)
@@ -32,6 +32,7 @@ export async function runEdgeProcess(config: Config) {
     routesFile: own(files.routes),
     certificatesFile: own(files.certificates),
     trustedProxies,
+    rewriteHosts,
     countsPaths: countPaths,
     recordsRequests: requestLog,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },

@@ -93,6 +93,7 @@ export function createDeploying(parts: Parts) {
     folders,
     appVariables,
     diskSpace,
+    rewriteHosts: config.rewriteHosts,
     run: { engine, networks, packages, deadlines, limits: machine.limits.build },
   })
   const beginSuccession = createSuccession({ log, revalidations, instances })

@@ -34,12 +34,13 @@ import {
   warningsOf,
 } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
-import { makeManifest } from '../../edge/index.ts'
+import { makeManifest, type SiteRules } from '../../edge/index.ts'
 import { BlobNotFound, type Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import { recordContacts } from './contacts.ts'
 import type { Progress } from './progress.ts'
+import { compileSiteRules, describeRules, digestOfRules, type RuleTexts, readProjectRules } from './rules.ts'
 
 type Parts = {
   sql: Sql
@@ -53,6 +54,8 @@ type Parts = {
   folders: Folders
   appVariables: GetAppVariables
   diskSpace: BuildSpace
+  /** Hosts that rewrites of static sites may lead to. */
+  rewriteHosts: readonly string[]
 }
 
 /** Whether the files of a build fit into the quota and onto the disk. Rejects with what would free space. */
@@ -70,6 +73,8 @@ type Ready = {
   place: Workspace
   plan: Plan
   toolchain: Toolchain
+  /** Redirects and headers that the project has outside of its output. */
+  projectRules: RuleTexts
 }
 
 export function createMake(parts: Parts) {
@@ -89,7 +94,8 @@ export function createMake(parts: Parts) {
     await builds.planned(build.id, plan)
     for (const reason of plan.detectedBy) progress.say(reason)
     const toolchain = await equip(environment, build, plan, progress)
-    const ready = { environment, build, progress, place, plan, toolchain }
+    const projectRules = await readProjectRules(place.source, environment.rootDirectory)
+    const ready = { environment, build, progress, place, plan, toolchain, projectRules }
     const uses: CacheUse[] = []
     try {
       return await attempt(ready, build.isClean, uses)
@@ -191,13 +197,21 @@ export function createMake(parts: Parts) {
   }
 
   async function keep(
-    { environment, build, progress, toolchain }: Ready,
+    { environment, build, progress, toolchain, projectRules }: Ready,
     { plan, output, installed }: Made,
   ): Promise<Build> {
     const needsPackages = output.source !== undefined && installed !== null
-    const owner = ownerOf(environment, plan, needsPackages ? installed.packages.wanted : '')
+    const { rules, warnings } = await compileSiteRules({
+      project: projectRules,
+      files: output.files,
+      plan,
+      allowedHosts: parts.rewriteHosts,
+    })
+    for (const warning of warnings) progress.say(`Warning: ${warning}`)
+    if (rules) progress.say(describeRules(rules))
+    const owner = ownerOf(environment, plan, needsPackages ? installed.packages.wanted : '', digestOfRules(rules))
     const { digest, ...size } = await outputs.keep(output, owner, {
-      prepare: (files, edgeFolder) => prepareForEdge(plan, files, edgeFolder),
+      prepare: (files, edgeFolder) => prepareForEdge(plan, rules, files, edgeFolder),
       isServed: plan.output.kind === 'static',
       admit: (size) => parts.diskSpace.toKeep(environment, size),
       record: (kept, size) => builds.built(build.id, kept, size),
@@ -209,13 +223,13 @@ export function createMake(parts: Parts) {
 }
 
 /** Outputs are never shared between environments, nor between ways to serve the same files. */
-const ownerOf = ({ id }: Environment, { output }: Plan, packages: string): string =>
-  `${id} ${packages} ${JSON.stringify(output)}`
+const ownerOf = ({ id }: Environment, { output }: Plan, packages: string, rules: string): string =>
+  `${id} ${packages} ${JSON.stringify(output)}${rules === '' ? '' : ` ${rules}`}`
 
-async function prepareForEdge({ output }: Plan, files: string, edgeFolder: string) {
+async function prepareForEdge({ output }: Plan, rules: SiteRules | undefined, files: string, edgeFolder: string) {
   if (output.kind !== 'static') return
   const { singlePage, basePath } = output
-  await makeManifest(files, edgeFolder, { singlePage, basePath })
+  await makeManifest(files, edgeFolder, { singlePage, basePath, rules })
 }
 
 /** Earlier versions removed archives that can be rolled back to. */

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../../test/support/folder.ts'
 import { build } from '../../../test/support/modules/trace.ts'
 import type { Plan } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
-import { createManifest, writeManifest } from '../../edge/index.ts'
+import { createManifest, type SiteRules, writeManifest } from '../../edge/index.ts'
 import type { Running } from '../../runtime/index.ts'
 import { createAskOrigin } from './origin.ts'
 
@@ -120,6 +120,24 @@ test('files are looked up as the edge looks them up', async (t) => {
   const missing = await look('/nothing')
   assert.deepEqual([missing.kind, 'status' in missing && missing.status], ['FILE', 404])
   assert.deepEqual(await look('/%ff'), { kind: 'MISSING', status: 400 })
+})
+
+test('rules of the site are applied, and a path that leads to another host is not asked for', async (t) => {
+  const [files, edge] = [await temporaryFolder(t), await temporaryFolder(t)]
+  await writeFile(join(files, 'index.html'), 'home')
+  const rules: SiteRules = {
+    redirects: [
+      { from: '/old', to: { path: '/new' }, status: 308 },
+      { from: '/api', to: { origin: 'https://api.example.com', path: '/' }, status: 200 },
+    ],
+    headers: [],
+  }
+  await writeManifest(edge, await createManifest(files, edge, { singlePage: false, rules }))
+  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, instances: { of: () => undefined } })
+  const made = build('build 1', { plan: planOf('static'), output: `sha256:${'a'.repeat(64)}` })
+  const look = (path: string) => ask('d', made, new URL(path, 'https://shop.example'), NEVER)
+  assert.deepEqual(await look('/old?x=1'), { kind: 'REDIRECT', status: 308, location: '/new?x=1' })
+  assert.deepEqual(await look('/api'), { kind: 'SILENT', why: 'sends this path on to https://api.example.com' })
 })
 
 test('the list of a site with very many files is not read for one address', async (t) => {

@@ -21,14 +21,17 @@ type Parts = { outputs: Pick<Outputs, 'edgeFolderOf'>; instances: Pick<Instances
 export function createAskOrigin({ outputs, instances }: Parts) {
   async function lookInto({ output, plan }: Build, url: URL): Promise<Origin> {
     if (!output || plan?.output.kind !== 'static') return { kind: 'NOTHING' }
-    const found = await lookUpOnce(join(outputs.edgeFolderOf(output), MANIFEST_NAME), url.pathname)
+    const asked = { path: url.pathname, ...(url.search === '' ? {} : { query: url.search.slice(1) }) }
+    const found = await lookUpOnce(join(outputs.edgeFolderOf(output), MANIFEST_NAME), asked)
     switch (found.kind) {
       case 'file': {
         const { size, digest } = found.file
         return { kind: 'FILE', status: found.status, file: found.path, bytes: size, digest }
       }
       case 'redirect':
-        return { kind: 'REDIRECT', status: found.status, location: `${found.location}${url.search}` }
+        return { kind: 'REDIRECT', status: found.status, location: found.location }
+      case 'proxy':
+        return { kind: 'SILENT', why: `sends this path on to ${found.origin}` }
       case 'missing':
         return { kind: 'MISSING', status: 404 }
       case 'malformed':

@@ -7,6 +7,7 @@ import { ask, type EdgeResponse, serverTarget, startTestEdge, startUpstream } fr
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { until } from '../../../test/support/until.ts'
 import type { Target } from '../routes.ts'
+import { compileRules } from '../rules/compile.ts'
 import { createManifest, writeManifest } from '../static/manifest.ts'
 
 const PAGE = '<p>a page</p>'.repeat(200)
@@ -76,21 +77,29 @@ test('of an app whose pages are stored, with and without the fast path', async (
   await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
 })
 
-test('of files, with and without the fast path', async (t) => {
-  const folder = join(await temporaryFolder(t), 'files')
-  await mkdir(folder)
-  await writeFile(join(folder, 'index.html'), PAGE)
-  await writeFile(join(folder, 'page.html'), PAGE)
-  await writeFile(join(folder, 'logo.svg'), '<svg/>')
-  const variants = join(await temporaryFolder(t), 'edge')
-  await writeManifest(variants, await createManifest(folder, variants, { singlePage: false }))
-  const target: Target = {
-    kind: 'static',
-    environment: 'e1',
-    deployment: 'd1',
-    folder,
-    manifest: join(variants, 'manifest.json'),
-  }
-  const hosts = { 'site.localhost': target }
-  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
-})
+const RULES = {
+  _redirects: '/missing /page 200\n/ a=1 /page 200!',
+  _headers: '/*\n X-Frame-Options: DENY\n Vary: Origin\n/page\n Cache-Control: no-cache\n! X-Frame-Options',
+}
+
+for (const texts of [{}, RULES]) {
+  test(`of files ${texts === RULES ? 'with rules' : 'without rules'}, with and without the fast path`, async (t) => {
+    const folder = join(await temporaryFolder(t), 'files')
+    await mkdir(folder)
+    await writeFile(join(folder, 'index.html'), PAGE)
+    await writeFile(join(folder, 'page.html'), PAGE)
+    await writeFile(join(folder, 'logo.svg'), '<svg/>')
+    const variants = join(await temporaryFolder(t), 'edge')
+    const { rules } = compileRules({ texts, basePath: '', allowedHosts: [] })
+    await writeManifest(variants, await createManifest(folder, variants, { singlePage: false, rules }))
+    const target: Target = {
+      kind: 'static',
+      environment: 'e1',
+      deployment: 'd1',
+      folder,
+      manifest: join(variants, 'manifest.json'),
+    }
+    const hosts = { 'site.localhost': target }
+    await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
+  })
+}

@@ -20,6 +20,12 @@ export const PAGES = {
     title: 'Site not readable',
     text: 'The list of this site’s files is damaged. The owner can repair it by deploying the site again.',
   },
+  notAllowed: {
+    status: 502,
+    title: 'Not allowed',
+    text: 'This address leads to another host, which the operator of this service does not allow.',
+  },
+  loop: { status: 508, title: 'Loop detected', text: 'This address leads back to itself.' },
   badGateway: { status: 502, title: 'No valid answer', text: 'The application did not give a valid answer.' },
   busy: { status: 503, title: 'Too busy', text: 'Too many requests are waiting. Please try again in a moment.' },
   restarting: { status: 503, title: 'Restarting', text: 'Headland is being restarted. Please try again in a moment.' },

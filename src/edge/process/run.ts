@@ -30,6 +30,8 @@ export type EdgeSettings = {
   routesFile: string
   certificatesFile: string
   trustedProxies: readonly string[]
+  /** Hosts that rewrites of static sites may lead to. */
+  rewriteHosts: readonly string[]
   countsPaths: boolean
   recordsRequests: boolean
   cache: CacheSettings
@@ -46,7 +48,7 @@ const LOAD_MS = 1000
 const TROUBLE_MS = 10_000
 
 export async function runEdge(settings: EdgeSettings) {
-  const { name, version, listen, tls, routesFile, trustedProxies, countsPaths, recordsRequests, cache } = settings
+  const { name, version, listen, tls, routesFile, countsPaths, recordsRequests, cache } = settings
   const { controlSocket, agentSocket } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
@@ -64,7 +66,8 @@ export async function runEdge(settings: EdgeSettings) {
   process.on('uncaughtException', report)
   process.on('unhandledRejection', report)
 
-  edge.trust(trustedProxies)
+  edge.trust(settings.trustedProxies)
+  edge.allowRewrites(settings.rewriteHosts)
   if (countsPaths) edge.countPaths()
   if (recordsRequests) edge.recordRequests()
   await edge.openCache(cache)

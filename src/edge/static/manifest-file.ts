@@ -15,10 +15,12 @@ import { close, constants, fstat, open, read } from 'node:fs'
 import { type FileHandle, open as openHandle, rename, rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
+import { RULE_LIMITS } from '../rules/limits.ts'
 import type { SiteSettings, StaticFile, StaticManifest } from './types.ts'
 
 export type ManifestFile = {
   settings: SiteSettings
+  settingsBytes: number
   find(address: string): Promise<StaticFile | undefined>
   close(): Promise<void>
 }
@@ -41,6 +43,8 @@ const SLOTS_PER_FILE = 3
 const REACH = 64
 /** A path has at most 4,096 bytes, and an entry has two of them. */
 const MAX_ENTRY_BYTES = 64 * 1024
+/** They contain the rules of the site, whose number is limited when they are compiled. */
+const MAX_SETTINGS_BYTES = RULE_LIMITS.storedBytes + MAX_ENTRY_BYTES
 const CHUNK_BYTES = 1024 * 1024
 
 /** Written to a temporary file and then renamed, so that the file is always complete, even after a power cut. */
@@ -151,8 +155,8 @@ export async function openManifestFile(path: string): Promise<ManifestFile> {
     return bytes
   }
 
-  async function readJson(position: number, length: number): Promise<unknown> {
-    if (length > MAX_ENTRY_BYTES) throw damaged(path, `has an entry of ${length} bytes`)
+  async function readJson(position: number, length: number, maxLength = MAX_ENTRY_BYTES): Promise<unknown> {
+    if (length > maxLength) throw damaged(path, `has an entry of ${length} bytes`)
     try {
       return JSON.parse((await readAt(position, length)).toString())
     } catch (error) {
@@ -171,10 +175,11 @@ export async function openManifestFile(path: string): Promise<ManifestFile> {
     const numberAt = (at: number) => header.readUIntBE(NUMBERS_AT + at * 6, 6)
     const [slotCount, settingsAt, settingsBytes, fileBytes] = [0, 1, 2, 3].map(numberAt) as Four
     if ((await statFile(descriptor)).size !== fileBytes) throw damaged(path, 'does not have its original length')
-    const settings = (await readJson(settingsAt, settingsBytes)) as SiteSettings
+    const settings = (await readJson(settingsAt, settingsBytes, MAX_SETTINGS_BYTES)) as SiteSettings
 
     return {
       settings,
+      settingsBytes,
       async find(address) {
         const place = hashOf(salt, address)
         const slots = await readAt(HEADER_BYTES + firstSlot(place, slotCount) * SLOT_BYTES, REACH * SLOT_BYTES)

@@ -5,12 +5,14 @@
 import { createHash } from 'node:crypto'
 import { constants, createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { join, posix } from 'node:path'
+import { join } from 'node:path'
 import type { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib'
 import { contentTypeOf } from '../http/content-types.ts'
+import type { SiteRules } from '../rules/rules.ts'
+import { MAX_BASE_PATH_LENGTH, readBasePath } from './base-path.ts'
 import { MANIFEST_NAME, writeManifestFile } from './manifest-file.ts'
 import type { StaticFile, StaticManifest } from './types.ts'
 
@@ -24,8 +26,6 @@ const KEPT_BELOW = 0.9
 
 /** Of all files together: the list is in memory until it is written. */
 const MAX_PATH_BYTES = 128 * 1024 * 1024
-/** The path of a request is never longer. */
-const MAX_BASE_PATH_LENGTH = 8 * 1024
 
 /** The message is for the tenant, and names the limit that was exceeded. */
 export class TooLargeToList extends Error {}
@@ -34,13 +34,14 @@ export type ManifestOptions = {
   singlePage: boolean
   /** The base path of the build, as configured. */
   basePath?: string
+  rules?: SiteRules | undefined
 }
 
 /** Lists the files of a folder, and writes compressed copies into the other one, where the manifest belongs as well. */
 export async function createManifest(
   folder: string,
   variantsFolder: string,
-  { singlePage, basePath: written = '' }: ManifestOptions,
+  { singlePage, basePath: written = '', rules }: ManifestOptions,
 ): Promise<StaticManifest> {
   await mkdir(variantsFolder, { recursive: true })
   const paths = (await listFiles(folder)).sort()
@@ -63,6 +64,8 @@ export async function createManifest(
     if (end.status === 'rejected') throw end.reason
   }
 
+  if (written.length > MAX_BASE_PATH_LENGTH)
+    throw new TooLargeToList(`The base path has more than ${MAX_BASE_PATH_LENGTH} characters.`)
   const basePath = readBasePath(written)
   const files: StaticManifest['files'] = {}
   for (const { address, path } of addressesOf(paths, basePath)) {
@@ -70,7 +73,12 @@ export async function createManifest(
     if (file) files[address] ??= address === path ? file : { path, ...file }
   }
   const notFound = `${basePath}/404.html`
-  return { files, singlePage, notFound: notFound in files ? notFound : null, basePath }
+  return { files, singlePage, notFound: notFound in files ? notFound : null, basePath, ...(rules ? { rules } : {}) }
+}
+
+/** Where the files of a folder are served. */
+export async function addressesIn(folder: string, basePath: string): Promise<Set<string>> {
+  return new Set(addressesOf(await listFiles(folder), readBasePath(basePath)).map(({ address }) => address))
 }
 
 /** Writes the manifest into the folder of the compressed copies, and returns its path. It never changes afterwards. */
@@ -78,23 +86,6 @@ export async function writeManifest(variantsFolder: string, manifest: StaticMani
   const file = join(variantsFolder, MANIFEST_NAME)
   await writeManifestFile(file, manifest)
   return file
-}
-
-/**
- * Decoded, because it is compared with decoded paths; normalized, because a path that begins with `//` names a host.
- */
-function readBasePath(written: string): string {
-  if (written.length > MAX_BASE_PATH_LENGTH)
-    throw new TooLargeToList(`The base path has more than ${MAX_BASE_PATH_LENGTH} characters.`)
-  return posix.normalize(`/${decoded(written)}/`).slice(0, -1)
-}
-
-function decoded(written: string): string {
-  try {
-    return decodeURIComponent(written)
-  } catch {
-    return written
-  }
 }
 
 /** Crawlers, browsers and certificate authorities request these at the top of the host only. */
@@ -135,11 +126,14 @@ async function listFiles(top: string): Promise<string[]> {
       if (entry.name.includes('\u{fffd}')) continue
       if (entry.name.startsWith('.') && !(path === '/.well-known' && entry.isDirectory())) continue
       if (entry.isDirectory()) folders.push(path)
-      else if (entry.isFile()) files.push(path)
+      else if (entry.isFile() && !RULE_PATHS.has(path)) files.push(path)
     }
   }
   return files
 }
+
+/** They tell the edge what to do, and are not for visitors. */
+const RULE_PATHS: ReadonlySet<string> = new Set(['/_redirects', '/_headers'])
 
 const pathsTooLong = () =>
   new TooLargeToList(

@@ -67,8 +67,8 @@ test('a request reads a few kilobytes of its list, however many files the site h
   const manifests = createManifests(LIMITS)
   const before = await bytesRead()
   for (let n = 0; n < 50; n++) {
-    assert.equal((await manifests.lookUp('e1', site.manifest, `/page/${n * 1000}/`)).kind, 'file')
-    assert.equal((await manifests.lookUp('e1', site.manifest, `/nothing/${n}`)).kind, 'missing')
+    assert.equal((await manifests.lookUp('e1', site.manifest, { path: `/page/${n * 1000}/` })).kind, 'file')
+    assert.equal((await manifests.lookUp('e1', site.manifest, { path: `/nothing/${n}` })).kind, 'missing')
   }
   const perRequest = ((await bytesRead()) - before) / 100
   assert.ok(perRequest < 8 * 1024, `${perRequest} bytes for a request`)
@@ -79,26 +79,26 @@ test('what one site is asked for takes bounded memory, and none of a neighbourâ€
     await siteOf(t, 'large', manifestOf(numbered(5000))),
     await siteOf(t, 'small', manifestOf(['/index.html'])),
   ]
-  const manifests = createManifests({ openManifests: 2, manifestBytes: 256 * 1024 })
-  await manifests.lookUp('small', small.manifest, '/')
-  for (let n = 0; n < 5000; n++) await manifests.lookUp('large', large.manifest, `/page/${n}/`)
+  const manifests = createManifests({ ...LIMITS, openManifests: 2, manifestBytes: 256 * 1024 })
+  await manifests.lookUp('small', small.manifest, { path: '/' })
+  for (let n = 0; n < 5000; n++) await manifests.lookUp('large', large.manifest, { path: `/page/${n}/` })
   assert.ok(manifests.count().bytes <= 256 * 1024)
   const before = await bytesRead()
-  await manifests.lookUp('small', small.manifest, '/')
+  await manifests.lookUp('small', small.manifest, { path: '/' })
   // Looking at the counter reads a few hundred bytes itself.
   assert.ok((await bytesRead()) - before < 1024, 'the neighbourâ€™s address is still known')
 })
 
 test('lists are opened once for all who ask, closed by their last use, and opened again', async (t) => {
   const sites = await Promise.all(['a', 'b', 'c'].map((name) => siteOf(t, name, manifestOf([`/${name}.txt`]))))
-  const manifests = createManifests({ openManifests: 2, manifestBytes: 1 })
+  const manifests = createManifests({ ...LIMITS, openManifests: 2, manifestBytes: 1 })
   for (let round = 0; round < 20; round++) {
     const asked = sites.flatMap(({ environment, manifest }) =>
-      Array.from({ length: 5 }, () => manifests.lookUp(environment, manifest, `/${environment}.txt`)),
+      Array.from({ length: 5 }, () => manifests.lookUp(environment, manifest, { path: `/${environment}.txt` })),
     )
     for (const found of await Promise.all(asked)) assert.equal(found.kind, 'file')
     for (const { environment, manifest } of sites)
-      assert.equal((await manifests.lookUp(environment, manifest, '/none')).kind, 'missing')
+      assert.equal((await manifests.lookUp(environment, manifest, { path: '/none' })).kind, 'missing')
     assert.ok(manifests.count().open <= 2)
   }
   const gone = sites.slice(1)
@@ -107,7 +107,7 @@ test('lists are opened once for all who ask, closed by their last use, and opene
     gone.map(({ manifest }) => manifest),
   )
   assert.ok(manifests.count().open <= 1, 'those of sites that are gone are closed')
-  await assert.rejects(manifests.lookUp('x', join(sites[0]?.folder ?? '', 'none'), '/'), UnreadableManifest)
+  await assert.rejects(manifests.lookUp('x', join(sites[0]?.folder ?? '', 'none'), { path: '/' }), UnreadableManifest)
 })
 
 test('a list that is cut off or damaged is a page of its own site and nothing else', async (t) => {
@@ -149,7 +149,7 @@ test('a list in the earlier format is converted in a thread on first use, once, 
   )
   for (const answer of answers) assert.deepEqual([answer.status, answer.text], [200, 'home'])
   assert.deepEqual((await readdir(variants)).sort(), [MANIFEST_NAME, 'manifest.json'])
-  assert.equal((await lookUpOnce(join(variants, MANIFEST_NAME), '/')).kind, 'file')
+  assert.equal((await lookUpOnce(join(variants, MANIFEST_NAME), { path: '/' })).kind, 'file')
 })
 
 test('a list in the earlier format that is no JSON is a page of its own site, and is not tried for every visitor', async (t) => {

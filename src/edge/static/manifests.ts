@@ -5,8 +5,9 @@
  */
 import { basename, dirname, join } from 'node:path'
 import type { Limits } from '../limits.ts'
+import { createMatcher, type RuleMatcher } from '../rules/matcher.ts'
 import { createShares } from '../shares.ts'
-import { type LookUpResult, lookUp, type Site } from './look-up.ts'
+import { type Asked, type LookUpResult, lookUp, type Site } from './look-up.ts'
 import { MANIFEST_NAME, type ManifestFile, openManifestFile, UnreadableManifest } from './manifest-file.ts'
 import { inManifestThread, LEGACY_MANIFEST_NAME } from './manifest-thread.ts'
 import type { StaticFile } from './types.ts'
@@ -15,6 +16,7 @@ type Open = {
   file: ManifestFile
   /** A short name for its path in the keys of the address cache, which are built for every request. */
   number: number
+  rules: RuleMatcher | undefined
   users: number
   isClosing: boolean
 }
@@ -24,11 +26,15 @@ const FILE_BYTES = 512
 /** An unreadable manifest of the earlier format is not converted again for every request. */
 const RETRY_MS = 10_000
 
-export function createManifests({ openManifests, manifestBytes }: Pick<Limits, 'openManifests' | 'manifestBytes'>) {
+type Bounds = Pick<Limits, 'openManifests' | 'manifestBytes' | 'ruleBytes'>
+
+export function createManifests({ openManifests, manifestBytes, ruleBytes }: Bounds) {
   /** In the order of their last use. */
   const open = new Map<string, Open>()
   const opening = new Map<string, Promise<Open>>()
   let lastNumber = 0
+  /** Of the rules of open manifests, as they are stored. */
+  let openRuleBytes = 0
   const known = createShares<StaticFile | typeof NONE>(manifestBytes)
 
   function acquire(path: string): Open | Promise<Open> {
@@ -57,8 +63,9 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
         keptMs = error instanceof UnreadableManifest ? RETRY_MS : 0
         throw error
       })
-      const found = { file, number: ++lastNumber, users: 0, isClosing: false }
+      const found = { file, number: ++lastNumber, rules: matcherOf(file), users: 0, isClosing: false }
       open.set(path, found)
+      openRuleBytes += ruleBytesOf(found)
       closeOldest(path)
       return found
     } finally {
@@ -69,9 +76,12 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
 
   /** Those in use are closed once they are released. */
   function closeOldest(except?: string) {
-    for (const [path, { users }] of open) {
-      if (open.size <= openManifests) return
-      if (path !== except && users === 0) closeUnused(path)
+    for (const [path, found] of open) {
+      const isTooMany = open.size > openManifests
+      if (!isTooMany && openRuleBytes <= ruleBytes) return
+      // Those without rules are not closed for the memory that rules take.
+      const isWorthIt = isTooMany || found.rules !== undefined
+      if (path !== except && found.users === 0 && isWorthIt) closeUnused(path)
     }
   }
 
@@ -79,6 +89,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
     const found = open.get(path)
     open.delete(path)
     if (!found) return
+    openRuleBytes -= ruleBytesOf(found)
     found.isClosing = true
     if (found.users === 0) closeQuietly(found)
   }
@@ -86,7 +97,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
   function release(found: Open) {
     found.users--
     if (found.isClosing && found.users === 0) closeQuietly(found)
-    else if (open.size > openManifests) closeOldest()
+    else if (open.size > openManifests || openRuleBytes > ruleBytes) closeOldest()
   }
 
   return {
@@ -94,11 +105,12 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
      * What a request path means in the site of this manifest. The owner is the environment whose share of memory it
      * uses.
      */
-    async lookUp(owner: string, path: string, rawPath: string): Promise<LookUpResult> {
+    async lookUp(owner: string, path: string, asked: Asked): Promise<LookUpResult> {
       const acquired = acquire(path)
       const found = acquired instanceof Promise ? await acquired : acquired
       const site: Site = {
         ...found.file.settings,
+        rules: found.rules,
         find(address) {
           const name = `${found.number} ${address}`
           const before = known.get(owner, name)
@@ -110,7 +122,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
         },
       }
       try {
-        return await lookUp(site, rawPath)
+        return await lookUp(site, asked)
       } finally {
         release(found)
       }
@@ -126,13 +138,17 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
   }
 }
 
+const matcherOf = ({ settings: { rules } }: ManifestFile): RuleMatcher | undefined => rules && createMatcher(rules)
+
+const ruleBytesOf = ({ file, rules }: Open): number => (rules ? file.settingsBytes : 0)
+
 const NONE = Symbol('there is no such file')
 
 /** For rare look-ups: nothing is kept open or in memory. */
-export async function lookUpOnce(path: string, rawPath: string): Promise<LookUpResult> {
+export async function lookUpOnce(path: string, asked: Asked): Promise<LookUpResult> {
   const file = await openManifest(path)
   try {
-    return await lookUp({ ...file.settings, find: file.find }, rawPath)
+    return await lookUp({ ...file.settings, rules: matcherOf(file), find: file.find }, asked)
   } finally {
     await file.close()
   }

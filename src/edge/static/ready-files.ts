@@ -13,7 +13,7 @@ export type ReadyFile = {
   body: Buffer
 }
 
-/** Memory of its headers. */
+/** Memory of the headers that every file has. */
 const HEADERS_BYTES = 768
 
 export function createReadyFiles(maxBytes: number) {
@@ -34,7 +34,9 @@ export function createReadyFiles(maxBytes: number) {
     },
 
     keep({ environment, manifest }: StaticTarget, encodings: string, path: string, file: Omit<ReadyFile, 'manifest'>) {
-      files.set(environment, nameOf(encodings, path), { ...file, manifest }, file.body.length + HEADERS_BYTES)
+      // Rules may add any number of headers.
+      const headerBytes = Math.max(HEADERS_BYTES, 2 * file.headers.reduce((sum, text) => sum + text.length, 0))
+      files.set(environment, nameOf(encodings, path), { ...file, manifest }, file.body.length + headerBytes)
     },
 
     forget: files.forget,

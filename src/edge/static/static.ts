@@ -14,9 +14,11 @@ import { PAGES, sendPage } from '../http/pages.ts'
 import type { Visit } from '../http/visit.ts'
 import { toParts, type Wire } from '../http/wire.ts'
 import type { Limits } from '../limits.ts'
+import type { RewriteProxy } from '../proxy/rewrite.ts'
 import type { StaticTarget } from '../routes.ts'
+import { changeHeaders, type HeaderChanges, withoutContent } from '../rules/headers.ts'
 import { isContentHashed } from './hashed-names.ts'
-import type { LookUpResult } from './look-up.ts'
+import type { FoundFile } from './look-up.ts'
 import { createManifests } from './manifests.ts'
 import { createReadyFiles, type ReadyFiles } from './ready-files.ts'
 import type { StaticFile } from './types.ts'
@@ -29,7 +31,13 @@ const OF_FILES = { 'cache-status': FILE_STATUS }
 /** A file up to this size is read whole and closed, so that a slow client keeps no file open. */
 const SMALL_BYTES = 64 * 1024
 
-export function createStatics({ limits }: { limits: Limits }) {
+type Parts = {
+  limits: Limits
+  /** Sends requests to other hosts, where a rule says so. */
+  rewrites: RewriteProxy
+}
+
+export function createStatics({ limits, rewrites }: Parts) {
   const manifests = createManifests(limits)
   const ready = createReadyFiles(limits.readyFileBytes)
 
@@ -46,18 +54,22 @@ export function createStatics({ limits }: { limits: Limits }) {
 
     async send(visit: Visit, target: StaticTarget): Promise<void> {
       const { request, response } = visit
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        return sendPage(response, PAGES.wrongMethod, { allow: 'GET, HEAD', ...OF_FILES })
-      }
       const [path = '', query] = split(visit.path)
-      const found = await manifests.lookUp(target.environment, target.manifest, path)
+      const found = await manifests.lookUp(target.environment, target.manifest, { path, query })
+      if (found.kind === 'proxy') {
+        visit.isHit = false
+        return rewrites.forward(visit, target, found)
+      }
+      const isRead = request.method === 'GET' || request.method === 'HEAD'
+      if (!isRead && !(found.kind === 'redirect' && found.isByRule))
+        return sendPage(response, PAGES.wrongMethod, { allow: 'GET, HEAD', ...OF_FILES })
       switch (found.kind) {
         case 'malformed':
           return sendPage(response, PAGES.badRequest, OF_FILES)
         case 'missing':
           return sendPage(response, PAGES.notFound, OF_FILES)
         case 'redirect':
-          return redirect(response, found.status, query === undefined ? found.location : `${found.location}?${query}`)
+          return redirect(response, found.status, found.location)
         case 'file':
           return sendFile(visit, target, found, ready)
       }
@@ -79,19 +91,14 @@ function split(path: string): [string, string?] {
 }
 
 /** Even a permanent redirect is revalidated each time: the next deployment may have the page at the other URL. */
-function redirect(response: ServerResponse, status: 301 | 307, location: string) {
+function redirect(response: ServerResponse, status: number, location: string) {
   response.writeHead(status, { location, 'cache-control': ASK_EACH_TIME, 'content-length': 0, ...OF_FILES })
   response.end()
 }
 
-async function sendFile(
-  visit: Visit,
-  target: StaticTarget,
-  found: Extract<LookUpResult, { kind: 'file' }>,
-  ready: ReadyFiles,
-) {
+async function sendFile(visit: Visit, target: StaticTarget, found: FoundFile, ready: ReadyFiles) {
   const { request, response } = visit
-  const { status, path, file } = found
+  const { status, path, file, headers: changes = NO_CHANGES } = found
   const { headers } = request
   const accepted = headers['accept-encoding'] as string | undefined
   const encodings = encodingsOf(accepted)
@@ -102,7 +109,7 @@ async function sendFile(
   common.push('cache-status', FILE_STATUS)
   if (file.br !== undefined || file.gzip !== undefined) common.push('vary', 'Accept-Encoding')
   if (status === 200 && isKnown(headers['if-none-match'], etag)) {
-    response.writeHead(304, common)
+    response.writeHead(304, changed(common, withoutContent(changes)))
     return void response.end()
   }
 
@@ -121,22 +128,28 @@ async function sendFile(
   common.push('content-length', String(length))
   if (range !== 'whole') common.push('content-range', `bytes ${part.start}-${part.end}/${size}`)
   const code = range === 'whole' ? status : 206
+  const sent = changed(common, changes)
   if (request.method === 'HEAD' || length === 0) {
-    response.writeHead(code, common)
+    response.writeHead(code, sent)
     return void response.end()
   }
-  if (length > SMALL_BYTES) return stream(response, representation.disk, part, () => response.writeHead(code, common))
-  if (code !== 200) {
+  if (length > SMALL_BYTES) return stream(response, representation.disk, part, () => response.writeHead(code, sent))
+  if (code !== 200 || found.readsQuery) {
     const body = await readPart(representation.disk, part)
-    response.writeHead(code, common)
+    response.writeHead(code, sent)
     return void response.end(body)
   }
   const [address] = split(visit.path)
   const body = ready.findSame(target, encodings, address, etag) ?? (await readPart(representation.disk, part))
-  ready.keep(target, encodings, address, { etag, headers: common, body })
-  response.writeHead(code, common)
+  ready.keep(target, encodings, address, { etag, headers: sent, body })
+  response.writeHead(code, sent)
   response.end(body)
 }
+
+const NO_CHANGES: HeaderChanges = new Map()
+
+const changed = (headers: string[], changes: HeaderChanges): string[] =>
+  changes.size === 0 ? headers : changeHeaders(headers, changes)
 
 /** What decides which encoding of a file is sent: the accepted ones, and the preferred one. */
 const encodingsOf = (accepted: string | undefined): string =>

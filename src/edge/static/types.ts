@@ -1,3 +1,5 @@
+import type { SiteRules } from '../rules/rules.ts'
+
 export type StaticFile = {
   /** Its path in the folder, when that is not its address. */
   path?: string
@@ -24,4 +26,6 @@ export type SiteSettings = {
   notFound: string | null
   /** Where the site begins, such as '/docs', decoded; '' for the top of the host. */
   basePath: string
+  /** Redirects, rewrites and headers that the site's author wrote. A manifest of an earlier version has none. */
+  rules?: SiteRules
 }

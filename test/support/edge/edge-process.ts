@@ -94,6 +94,7 @@ export async function startEdge(given: Given) {
     routesFile: join(folder, 'routes.log'),
     certificatesFile: join(folder, 'certificates.json'),
     trustedProxies: [],
+    rewriteHosts: [],
     countsPaths,
     recordsRequests,
     cache,
