@@ -103,7 +103,7 @@ export function createEdgeServer({
   const forwarded = createForwarded()
   const inFlight = createInFlight()
   const pools = createPools(limits)
-  const statics = createStatics({ limits })
+  const statics = createStatics({ limits, report })
   const instances = createInstances({ limits, inFlight, pools, report })
   const cache = assembleCache({ limits, instances, forwarded, report, now, mayUseStored })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
@@ -146,12 +146,15 @@ export function createEdgeServer({
     if (!address) return sendPage(response, PAGES.badRequest)
     doing(address.host)
     const visit = { ...address, request, response, isHit: false }
-    countVisit(counts, environmentOf(address.host), visit)
-    route(address.host, response, request, {
-      goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
-      refuse: (page) => sendPage(response, page),
-      answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
-    })
+    const target = findTarget(address.host)
+    countVisit(counts, target?.environment, visit)
+    answers.unlessEarlierFile(visit, target, () =>
+      route(address.host, response, request, {
+        goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
+        refuse: (page) => sendPage(response, page),
+        answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
+      }),
+    )
   }
 
   function receiveUpgrade(request: IncomingMessage, stream: NodeJS.WritableStream, head: Buffer) {
@@ -223,7 +226,7 @@ export function createEdgeServer({
       pools.retire(instance)
       instances.retire(instance)
     }
-    statics.forget(unused.staticSites, unused.manifests)
+    statics.forget(unused.listed, unused.manifests)
     pending.changeRoutes(changes)
   }
 

@@ -24,7 +24,7 @@ export type LookUpResult =
  */
 export async function lookUp(site: Site, rawPath: string): Promise<LookUpResult> {
   const { singlePage, notFound, basePath } = site
-  const path = decode(rawPath)
+  const path = decodePath(rawPath)
   if (path === undefined) return { kind: 'malformed' }
 
   const exact = await site.find(path)
@@ -67,7 +67,7 @@ const isUnder = (basePath: string, path: string): boolean =>
   basePath === '' || (path.startsWith(`${basePath}/`) && !path.includes('/../'))
 
 /** Decoded once: a second time would turn %252e into a dot that was not checked. */
-function decode(rawPath: string): string | undefined {
+export function decodePath(rawPath: string): string | undefined {
   if (!rawPath.includes('%')) return rawPath
   try {
     return decodeURIComponent(rawPath)
