@@ -116,7 +116,11 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const { instances } = hosting
   started.defer(() => hosting.inApp.close())
   const stores = await openStores({ config, files, database })
-  const retention = assembleRetention({ config, log, database, machine, records, stores, hosting })
+  const retention = assembleRetention({
+    ...{ config, log, database, machine, records, stores, hosting },
+    // Its rounds begin after `live` is made below.
+    tendEarlierFiles: (environmentId) => live.earlierFiles.tend(environmentId),
+  })
   const { appVariables, reopenService } = await listenToApps({
     database,
     machine,

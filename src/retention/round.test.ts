@@ -27,6 +27,7 @@ async function setUp(t: TestContext) {
     retain,
     forget,
     collect,
+    tendEarlierFiles: async () => undefined,
     ballast,
     freeBytes: async () => disk.free,
   })

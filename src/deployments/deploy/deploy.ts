@@ -126,7 +126,7 @@ export function createDeploy(parts: Parts): Handler {
       }
       await launcher.start(environment, deployment, finished, { signal: work.signal, log })
       await progress.enter('SWITCHING')
-      await switching.to(environment, deployment, operation.id)
+      await switching.to(environment, deployment, operation.id, { isClean: build.isClean })
       progress.say(`Live after ${progress.timesInWords()}.`)
       return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
     } catch (error) {
