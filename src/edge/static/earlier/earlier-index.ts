@@ -69,7 +69,7 @@ export async function writeEarlierIndex(index: EarlierIndex, limits = EARLIER_LI
     if (end.status === 'rejected') throw end.reason
   }
   if (used.size === 0) return 0
-  // First: whoever finds the index also finds which files it needs.
+  // First: where the index is, it is known which files it needs.
   await writeWhole(join(folder, filesNameOf(name)), JSON.stringify([...used]))
   await writeManifestFile(join(folder, name), { files, singlePage: false, notFound: null, basePath: '' })
   return Object.keys(files).length
