@@ -106,6 +106,16 @@ export function createEarlierFiles(parts: Parts) {
     }
   }
 
+  /** Resolves when all edges use the index. A deployment that is not live any more has no use for it. */
+  async function use(environmentId: string, live: string, index: string | null) {
+    await sql.transaction(async (tx) => {
+      if ((await environments.byId(tx, environmentId))?.liveDeployment !== live) return
+      await deployments.setEarlierIndex(tx, live, index)
+      await routing.touch(tx, environmentId)
+    })
+    await routing.publish()
+  }
+
   /** Removes what the index does not need. */
   async function sweep(environmentId: string, index: string | null, earlier: readonly string[]) {
     const folder = folders.earlier(environmentId)
@@ -141,15 +151,9 @@ export function createEarlierFiles(parts: Parts) {
         if (live === null) return sweep(environmentId, null, [])
         const earlier = await earlierTo(environmentId, live, null)
         const index = await makeIndex(environmentId, live, earlier)
-        const isChanged = await sql.transaction(async (tx) => {
-          const current = (await environments.byId(tx, environmentId))?.liveDeployment
-          const before = (await deployments.earlierIndexesOf([live], tx)).get(live) ?? null
-          if (current !== live || before === index) return false
-          await deployments.setEarlierIndex(tx, live, index)
-          await routing.touch(tx, environmentId)
-          return true
-        })
-        if (isChanged) await routing.publish()
+        const before = (await deployments.earlierIndexesOf([live])).get(live) ?? null
+        // Most of the time nothing has changed, and the write lock is not needed.
+        if (before !== index) await use(environmentId, live, index)
         await sweep(environmentId, index, earlier)
       })
     },

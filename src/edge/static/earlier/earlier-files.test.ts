@@ -9,7 +9,7 @@ import { type Scope, temporaryFolder } from '../../../../test/support/folder.ts'
 import type { StaticTarget, Target } from '../../routes.ts'
 import { makeAssetList, makeEarlierIndex, makeManifest } from '../make-manifest.ts'
 import { MANIFEST_NAME } from '../manifest-file.ts'
-import { lookUpOnce } from '../manifests.ts'
+import { createManifests, lookUpOnce } from '../manifests.ts'
 import { EARLIER_LIMITS, type EarlierIndex, writeEarlierIndex } from './earlier-index.ts'
 import { LIST_NAME, readImmutableList } from './immutable-list.ts'
 
@@ -146,6 +146,24 @@ test('a server is not asked for a file that an earlier deployment left, and for 
   for (const path of others) assert.equal((await ask(edge.port, { path })).text, 'the app')
   await ask(edge.port, { path: '/_next/static/chunks/old-0a1b2c3d.js', method: 'POST', body: 'x' })
   assert.deepEqual(asked, [...others, '/_next/static/chunks/old-0a1b2c3d.js'])
+})
+
+test('names that never existed cost one look-up each, and the app what it cost before', async (t) => {
+  let asked = 0
+  const app = await startUpstream(t, (_request, response) => {
+    asked++
+    response.writeHead(404).end()
+  })
+  const old = await serverOf(t, { 'build/client/assets/a-Aaaaaa11.js': 'old' })
+  const path = await indexOf(t, null, [old])
+  const edge = await startTestEdge(t, { [HOST]: { ...serverTarget(app.port), earlierFiles: path } })
+  const names = Array.from({ length: 50 }, (_, n) => `/assets/x-${String(n).padStart(6, 'Ab')}Zz.js`)
+  for (const name of names) assert.equal((await ask(edge.port, { path: name })).status, 404)
+  assert.equal(asked, names.length)
+  // Random names take no more memory than the environment's share.
+  const few = createManifests({ openManifests: 1, manifestBytes: 16 * 1024 })
+  for (let n = 0; n < 2000; n++) await few.find('e1', path, `/assets/x-${n}.js`)
+  assert.ok(few.count().bytes <= 16 * 1024)
 })
 
 test('an app that sleeps, or keeps crashing, is not needed for files of earlier deployments, and not woken', async (t) => {
