@@ -82,11 +82,11 @@ const APPS: Record<string, App> = {
           let text = $state('')
           let isReady = $state(false)
           onMount(() => { isReady = true })
-          const load = async () => { text = (await import('$lib/lazy.js')).text }
+          const load = async () => { text = (await import('../lazy.js')).text }
         </script>
         <main data-ready={isReady || undefined}><button onclick={load}>Load</button><output>{text}</output></main>`,
     },
-    lazy: 'src/lib/lazy.js',
+    lazy: 'src/lazy.js',
   },
   Nuxt: {
     example: 'nuxt',
@@ -167,6 +167,9 @@ async function loadPart(page: Page): Promise<{ text: string; cacheStatus: string
       resolve()
     }),
   )
+  // Nuxt has fetched the part in advance. A browser may also have dropped that.
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true })
   await page.click('button')
   await Promise.race([page.locator('output:not(:empty)').waitFor({ state: 'attached' }), dropped])
   if (isDropped) return undefined

@@ -152,6 +152,8 @@ test('a Clean Rebuild ends the files of deployments before it, also if its outpu
   for (const { name } of live) {
     const done = await rebuild(name, { clean: true })
     assert.equal(done.error, undefined, JSON.stringify(done.error))
+    const log = await service.call(`/v1/${done.metadata.build}/log`, { as })
+    assert.match(log.text, /no files of earlier deployments are served any more/)
     assert.equal(await scriptsOf(name), 'c')
     await until(async () => (await readdir(folderOf(name))).length === 0)
   }
