@@ -41,6 +41,7 @@ export type Config = {
   webhookGuesses: number
   keepDeployments: number
   keepHistory: number
+  keepEarlierFiles: number
   accountBytes: number
   accountApps: number
   accountEnvironments: number
@@ -205,6 +206,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     '500',
     'Builds, deployments and operations of an environment that stay in its lists; older ones are forgotten.',
     count,
+  ),
+  keepEarlierFiles: setting(
+    '24',
+    'Hours that scripts, styles and images with a hash in their name are served after their deployment was replaced, at least: as long as it can be made live again, they are too. 0: not at all.',
+    countOrNone,
   ),
   accountBytes: setting('21474836480', 'Bytes that an account may hold on the disk; 0 for no limit.', countOrNone),
   accountApps: setting('500', 'Apps that an account may have; 0 for no limit.', countOrNone),

@@ -102,6 +102,7 @@ const ROWS: Record<string, string> = {
   'a number of instances that is text': `
     UPDATE environments SET scaling = '{"minInstances":0,"maxInstances":"1","requestsPerInstance":1}'`,
   'no numbers of instances where they should be': "UPDATE environments SET scaling = 'null'",
+  'an index of files that is a path': "UPDATE deployments SET earlier_index = '../../../secret.index'",
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",
   'a digest that is a path': "UPDATE builds SET output_digest = 'sha256:../../../../etc'",
   'an archive that is a path': "UPDATE builds SET archive_digest = '/etc/shadow'",

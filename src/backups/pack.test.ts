@@ -51,6 +51,7 @@ async function tend(modules: Modules, environmentId: string) {
   const ballast = { bytes: 0, load: async () => undefined, throwOut: () => false }
   const { rounds } = createRetention({
     ...modules,
+    tendEarlierFiles: async () => undefined,
     keepDeployments: 0,
     keepHistory: 500,
     accountBytes: 0,

@@ -42,6 +42,7 @@ function label(value: Value) {
   if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
 }
 
+const EARLIER_FILES_SINCE = MIGRATIONS.find(({ name }) => name === 'earlier files')?.id ?? 0
 const SCALING_SINCE = MIGRATIONS.find(({ name }) => name === 'scaling')?.id ?? 0
 
 /** `since`: the migration that added it, if backups may be older. */
@@ -85,6 +86,13 @@ const TABLES: readonly Table[] = [
     read: (after) => statement`
       SELECT rowid AS at, id, environment_id, build_id, operation_id FROM deployments
       WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'deployments',
+    since: EARLIER_FILES_SINCE,
+    columns: { earlier_index: orNull(down) },
+    read: (after) => statement`
+      SELECT rowid AS at, earlier_index FROM deployments WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'operations',

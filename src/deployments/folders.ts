@@ -28,6 +28,8 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       join(ofEnvironment(environmentId), 'run', checkId(deploymentId)),
     /** The key-value store of an app. It belongs to the service, and no app can read the files. */
     values: (environmentId: string) => join(ofEnvironment(environmentId), 'values'),
+    /** Files of earlier deployments that are still served. They belong to the service. */
+    earlier: (environmentId: string) => join(ofEnvironment(environmentId), 'earlier'),
     runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),
     cacheOf: (environmentId: string) => join(ofEnvironment(environmentId), 'cache'),
 

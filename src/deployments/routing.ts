@@ -9,6 +9,8 @@ import { type Clock, type Log, type Repetition, repeat, systemClock } from '../b
 import type { BuildOutput, Outputs } from '../builds/index.ts'
 import { type EdgeMember, type Edges, type EnvironmentRoutes, MANIFEST_NAME, type RouteTarget } from '../edge/index.ts'
 import type { Transaction } from '../storage/index.ts'
+import { isIndexName } from './earlier-index-name.ts'
+import type { Folders } from './folders.ts'
 import type { Deployments } from './records/deployments.ts'
 
 const FOLLOW_MS = 1000
@@ -24,14 +26,18 @@ type Parts = {
   log: Log
   environments: Pick<Environments, 'routable' | 'routesRevision' | 'routesChangedSince' | 'touchRoutes' | 'labelsIn'>
   domains: Pick<Domains, 'routed'>
-  deployments: Pick<Deployments, 'outputsOf'>
+  deployments: Pick<Deployments, 'outputsOf' | 'earlierIndexesOf'>
   outputs: Pick<Outputs, 'filesOf' | 'edgeFolderOf'>
+  folders: Pick<Folders, 'earlier'>
   edges: Pick<Edges, 'setRoutes' | 'serving' | 'onConnected'>
   domain: string
 }
 
+/** What live deployments are made of, by deployment. */
+type Made = { outputs: ReadonlyMap<string, BuildOutput>; indexes: ReadonlyMap<string, string> }
+
 export function createRouting(parts: Parts) {
-  const { clock, log, environments, domains, deployments, outputs, edges, domain } = parts
+  const { clock, log, environments, domains, deployments, outputs, folders, edges, domain } = parts
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
   /** The newest that was sent. */
@@ -65,7 +71,8 @@ export function createRouting(parts: Parts) {
   /** Of all environments where none are named. */
   async function readRoutes(ids?: readonly string[]): Promise<EnvironmentRoutes[]> {
     const routable = await environments.routable(ids)
-    const made = await deployments.outputsOf(routable.flatMap(({ liveDeployment }) => liveDeployment ?? []))
+    const live = routable.flatMap(({ liveDeployment }) => liveDeployment ?? [])
+    const made = { outputs: await deployments.outputsOf(live), indexes: await deployments.earlierIndexesOf(live) }
     const custom = await withoutOwnHosts(await domains.routed(ids))
     const found = routable.map((environment) => routesOf(environment, custom.get(environment.id) ?? [], made))
     const routed = new Set(routable.map(({ id }) => id))
@@ -86,21 +93,28 @@ export function createRouting(parts: Parts) {
   function routesOf(
     { id, hostLabel, liveDeployment }: RoutableEnvironment,
     custom: readonly Domain[],
-    made: ReadonlyMap<string, BuildOutput>,
+    made: Made,
   ): EnvironmentRoutes {
-    const target = targetOf(id, liveDeployment, liveDeployment === null ? undefined : made.get(liveDeployment))
+    const target = { ...targetOf(id, liveDeployment, made), ...earlierFilesOf(id, liveDeployment, made) }
     const hosts: Record<string, RouteTarget> = { [`${hostLabel}.${domain}`]: target }
     for (const { name, redirectTo } of custom)
       hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
     return { environment: id, hosts }
   }
 
-  function targetOf(environment: string, deployment: string | null, made: BuildOutput | undefined): RouteTarget {
+  function targetOf(environment: string, deployment: string | null, { outputs: found }: Made): RouteTarget {
+    const made = deployment === null ? undefined : found.get(deployment)
     // Without an output, it was deleted between the two queries: the next publication does not have it.
     if (deployment === null || !made) return { kind: 'empty', environment }
     if (made.kind === 'server') return { kind: 'server', environment, deployment }
     const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST_NAME)
     return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest }
+  }
+
+  function earlierFilesOf(environment: string, deployment: string | null, { indexes }: Made) {
+    const index = deployment === null ? undefined : indexes.get(deployment)
+    const isUsable = index !== undefined && isIndexName(index)
+    return isUsable ? { earlierFiles: join(folders.earlier(environment), index) } : {}
   }
 
   /** Resolves when all edges use routes that were read after this call. Calls during a publication share the next one. */

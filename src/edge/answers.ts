@@ -30,6 +30,12 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
     refuseUpgrade(socket, page)
   }
 
+  function fail(response: ServerResponse, error: unknown) {
+    // A client that disconnected is no fault of ours.
+    if (!response.destroyed) report(error)
+    sendPage(response, error instanceof UnreadableManifest ? PAGES.unreadable : PAGES.fault)
+  }
+
   return {
     /** For the fast path: the complete response, if it is in memory. */
     peek(target: Routed, request: PlainRequest, socket: Socket): Wire | undefined {
@@ -68,6 +74,20 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
       }
     },
 
+    /**
+     * Answers with a file that an earlier deployment of a server left. Where there is none, the request goes on. The
+     * file is looked up before the server is asked, or woken: the index has no file of the live deployment. A static
+     * site is asked for its own file first.
+     */
+    unlessEarlierFile(visit: Visit, target: Routed | undefined, goOn: () => void) {
+      const mayBe = target && target.kind !== 'static' && statics.mayBeEarlier(visit, target)
+      if (!mayBe || !isCacheable(visit.request)) return goOn()
+      statics
+        .sendEarlier(visit, target)
+        .then((isSent) => isSent || visit.response.destroyed || goOn())
+        .catch((error) => fail(visit.response, error))
+    },
+
     /** Whether a stored response answers the request, so that the app need not be woken. */
     answerWithoutInstance: (visit: Visit, target: Extract<Routed, { kind: 'asleep' | 'awaited' }>): boolean =>
       isCacheable(visit.request) && cache.answerStored(visit, target),
@@ -80,11 +100,7 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
 
     refuse,
 
-    fail(response: ServerResponse, error: unknown) {
-      // A client that disconnected is no fault of ours.
-      if (!response.destroyed) report(error)
-      sendPage(response, error instanceof UnreadableManifest ? PAGES.unreadable : PAGES.fault)
-    },
+    fail,
   }
 }
 

@@ -3,23 +3,23 @@ import type { Routed } from './routes.ts'
 
 export type Unused = {
   environments: string[]
-  /** Environments of which no target is a static site any more. */
-  staticSites: string[]
+  /** Environments of which no target has a manifest any more. */
+  listed: string[]
   manifests: string[]
   instances: string[]
 }
 
 export function createReferences() {
   const environments = createCounter()
-  const staticSites = createCounter()
+  const listed = createCounter()
   const manifests = createCounter()
   const instances = createCounter()
 
   function count(target: Routed, change: 1 | -1) {
     environments.change(target.environment, change)
-    if (target.kind === 'static') {
-      staticSites.change(target.environment, change)
-      manifests.change(target.manifest, change)
+    for (const manifest of manifestsOf(target)) {
+      listed.change(target.environment, change)
+      manifests.change(manifest, change)
     }
     if (target.kind === 'server')
       for (const { instance } of target.peers ?? [target]) instances.change(instance, change)
@@ -32,7 +32,7 @@ export function createReferences() {
       for (const target of before) count(target, -1)
       return {
         environments: environments.takeUnused(),
-        staticSites: staticSites.takeUnused(),
+        listed: listed.takeUnused(),
         manifests: manifests.takeUnused(),
         instances: instances.takeUnused(),
       }
@@ -40,6 +40,11 @@ export function createReferences() {
     environments: (): ReadonlySet<string> => environments.names(),
   }
 }
+
+const manifestsOf = (target: Routed): string[] => [
+  ...(target.kind === 'static' ? [target.manifest] : []),
+  ...(target.earlierFiles === undefined ? [] : [target.earlierFiles]),
+]
 
 function createCounter() {
   const counts = new Map<string, number>()

@@ -82,3 +82,20 @@ test('a server with several instances is one target that knows all of them', () 
     ['i1', 'i2'],
   )
 })
+
+test('files of earlier deployments are known whatever the state of the app', () => {
+  const table = createRouteTable()
+  const target = { kind: 'server', environment: 'e1', deployment: 'd1', earlierFiles: '/data/a.index' } as const
+  const states = [
+    table.setRoutes([{ environment: 'e1', hosts: { a: target } }]),
+    table.setInstance('d1', { state: 'asleep' }),
+    table.setInstance('d1', { state: 'down' }),
+    table.setInstance('d1', { state: 'running', instances: [] }),
+    table.setInstance('d1', { state: 'running', instances: [{ instance: 'i1', host: '127.0.0.1', port: 1 }] }),
+    table.setInstance('d1', undefined),
+  ].map((changes) => changes.get('a'))
+  assert.deepEqual(
+    states.map((routed) => [routed?.kind, routed?.earlierFiles]),
+    ['awaited', 'asleep', 'down', 'asleep', 'server', 'awaited'].map((kind) => [kind, '/data/a.index']),
+  )
+})

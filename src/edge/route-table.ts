@@ -21,16 +21,16 @@ export function createRouteTable() {
 
   function resolve(target: RouteTarget): Routed {
     if (target.kind !== 'server') return target
-    const { environment, deployment } = target
-    const report = reports.get(deployment)
+    const { kind: _, ...rest } = target
+    const report = reports.get(target.deployment)
     switch (report?.state) {
       case 'running':
         return toServer(target, report.instances)
       case 'asleep':
       case 'down':
-        return { kind: report.state, environment, deployment }
+        return { kind: report.state, ...rest }
       case undefined:
-        return { kind: 'awaited', environment, deployment }
+        return { kind: 'awaited', ...rest }
     }
   }
 
@@ -97,7 +97,7 @@ export function createRouteTable() {
 function toServer(target: Extract<RouteTarget, { kind: 'server' }>, instances: readonly InstanceAddress[]): Routed {
   const peers = instances.map((address): ServerTarget => ({ ...target, ...address }))
   const [first] = peers
-  if (!first) return { kind: 'asleep', environment: target.environment, deployment: target.deployment }
+  if (!first) return { ...target, kind: 'asleep' }
   return peers.length > 1 ? { ...first, peers } : first
 }
 

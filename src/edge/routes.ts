@@ -3,12 +3,19 @@
 /** What the control process says of the hosts of one environment; without hosts, the edge does not answer for it. */
 export type EnvironmentRoutes = { environment: string; hosts: Readonly<Record<string, RouteTarget>> }
 
-/** What answers a request, and its environment: several hosts may belong to one environment. */
-export type RouteTarget = { environment: string } & (
-  | NeedsNoInstance
-  /** Where its instance is comes in an `InstanceReport`. */
-  | { kind: 'server'; deployment: string }
-)
+/**
+ * Every target has an environment: several hosts may belong to one. `earlierFiles` is the absolute path of the index of
+ * files that earlier deployments left (static/earlier); absent where there are none.
+ */
+type OfEnvironment = { environment: string; earlierFiles?: string }
+
+/** What answers a request. */
+export type RouteTarget = OfEnvironment &
+  (
+    | NeedsNoInstance
+    /** Where its instance is comes in an `InstanceReport`. */
+    | { kind: 'server'; deployment: string }
+  )
 
 type NeedsNoInstance =
   /** The environment exists, and nothing is deployed to it yet. */
@@ -29,23 +36,24 @@ export type InstanceReport =
 export type InstanceAddress = { instance: string; host: string; port: number }
 
 /** A target, and for a server its instance. */
-export type Target = { environment: string } & (
-  | NeedsNoInstance
-  | ({
-      kind: 'server'
-      deployment: string
-      /** All instances, this one among them, where there are several. */
-      peers?: readonly ServerTarget[]
-    } & InstanceAddress)
-  | { kind: 'asleep'; deployment: string }
-  | { kind: 'down'; deployment: string }
-)
+export type Target = OfEnvironment &
+  (
+    | NeedsNoInstance
+    | ({
+        kind: 'server'
+        deployment: string
+        /** All instances, this one among them, where there are several. */
+        peers?: readonly ServerTarget[]
+      } & InstanceAddress)
+    | { kind: 'asleep'; deployment: string }
+    | { kind: 'down'; deployment: string }
+  )
 
 export type StaticTarget = Extract<Target, { kind: 'static' }>
 export type ServerTarget = Extract<Target, { kind: 'server' }>
 
 /** `awaited`: the host belongs to a server whose instance was not reported yet; requests that need it wait for that. */
-export type Routed = Target | { environment: string; kind: 'awaited'; deployment: string }
+export type Routed = Target | (OfEnvironment & { kind: 'awaited'; deployment: string })
 
 export type Routes = ReadonlyMap<string, Routed>
 

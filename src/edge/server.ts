@@ -123,7 +123,7 @@ export function createEdgeServer({
   const inFlight = createInFlight()
   const pools = createPools(limits)
   const rewrites = createRewriteProxy({ limits, forwarded })
-  const statics = createStatics({ limits, rewrites })
+  const statics = createStatics({ limits, rewrites, report })
   const instances = createInstances({ limits, inFlight, pools, report })
   const cache = assembleCache({ limits, instances, forwarded, report, now, mayUseStored })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
@@ -167,12 +167,15 @@ export function createEdgeServer({
     doing(address.host)
     const visit = { ...address, request, response, isHit: false }
     if (frontDoor.answer(visit)) return
-    observer.visit(findTarget(address.host), visit)
-    route(address.host, response, request, {
-      goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
-      refuse: (page) => sendPage(response, page),
-      answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
-    })
+    const target = findTarget(address.host)
+    observer.visit(target, visit)
+    answers.unlessEarlierFile(visit, target, () =>
+      route(address.host, response, request, {
+        goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
+        refuse: (page) => sendPage(response, page),
+        answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
+      }),
+    )
   }
 
   function receiveUpgrade(request: IncomingMessage, stream: NodeJS.WritableStream, head: Buffer) {

@@ -38,7 +38,7 @@ export function createTargets({ cache, pools, instances, statics, pending }: Par
       pools.retire(instance)
       instances.retire(instance)
     }
-    statics.forget(unused.staticSites, unused.manifests)
+    statics.forget(unused.listed, unused.manifests)
     pending.changeRoutes(changes)
   }
 

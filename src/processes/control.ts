@@ -130,7 +130,11 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   })
   const { instances } = hosting
   started.defer(() => hosting.inApp.close())
-  const retention = assembleRetention({ config, log, database, machine, records, stores, hosting })
+  const retention = assembleRetention({
+    ...{ config, log, database, machine, records, stores, hosting },
+    // Its rounds begin after `live` is made below.
+    tendEarlierFiles: (environmentId) => live.earlierFiles.tend(environmentId),
+  })
   const { appVariables, reopenService } = await listenToApps({
     database,
     machine,
@@ -194,14 +198,8 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(() => retrying.stop())
 
   // Certificates are got from here on.
-  const { certificates, ...certificateWork } = assembleCertificates({
-    config,
-    log,
-    database,
-    vault,
-    records,
-    edgeTls,
-  })
+  const certificateParts = { config, log, database, vault, records, edgeTls }
+  const { certificates, ...certificateWork } = assembleCertificates(certificateParts)
   started.defer(() => certificateWork.stop(GRACE_MS.certificates))
   mayWork.then(() => certificateWork.worker.start())
 
@@ -231,16 +229,15 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   })
   started.defer(() => api.stop(GRACE_MS.api))
   const apiUrl = await api.listen(SOCKETS.api)
-  const openToEdges = async () => {
-    if (config.tlsListen) await api.listenToEdges(files.apiSocket)
-  }
-  await openToEdges()
+  await api.listenToEdges()
   await welcome(database, api.publicUrl(), config.domain, live.siteUrl)
   return {
     api: apiUrl,
     edges,
     reopen() {
-      Promise.all([edges.reopen(), openToEdges()]).catch((error) => log.error({ err: error }, 'edges cannot connect'))
+      Promise.all([edges.reopen(), api.listenToEdges()]).catch((error) =>
+        log.error({ err: error }, 'edges cannot connect'),
+      )
     },
   }
 }

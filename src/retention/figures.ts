@@ -2,17 +2,18 @@
 import type { Environments } from '../apps/index.ts'
 import { type Clock, createTurns } from '../base/index.ts'
 import { type BuildRetention, type Size, sizeOf } from '../builds/index.ts'
-import { buildLogName, type Folders, runtimeLogName } from '../deployments/index.ts'
+import { buildLogName, earlierFilesSize, type Folders, runtimeLogName } from '../deployments/index.ts'
 import { requestLogName } from '../request-log/index.ts'
 import { type LineLogs, type Sql, statement } from '../storage/index.ts'
 
-export type WalkedKind = 'CACHES' | 'LOGS' | 'RUNS'
+/** `EARLIER`: files of earlier deployments that no output has any more. */
+export type WalkedKind = 'CACHES' | 'LOGS' | 'RUNS' | 'EARLIER'
 export type Figure = Size & { environmentId: string; kind: WalkedKind; measureTime: number }
 
 /** Counting ends at this number of files. */
 const MAX_FILES = 1_000_000
 
-const KINDS: readonly WalkedKind[] = ['CACHES', 'LOGS', 'RUNS']
+const KINDS: readonly WalkedKind[] = ['CACHES', 'LOGS', 'RUNS', 'EARLIER']
 /** The age, in milliseconds, up to which a figure is not measured again. */
 export type Ages = Record<WalkedKind, number>
 
@@ -38,6 +39,7 @@ export function createFigures({ sql, clock, environments, buildRetention, folder
   const walk: Record<WalkedKind, (environmentId: string) => Promise<Size>> = {
     CACHES: (environmentId) => sizeIn(folders.cacheOf(environmentId)),
     LOGS: logSize,
+    EARLIER: (environmentId) => earlierFilesSize(folders.earlier(environmentId)),
     async RUNS(environmentId) {
       const [runs, values] = [await sizeIn(folders.runs(environmentId)), await sizeIn(folders.values(environmentId))]
       return { files: runs.files + values.files, bytes: runs.bytes + values.bytes }

@@ -7,7 +7,7 @@ import { createFigures } from './figures.ts'
 import { createKvQuota } from './kv-quota.ts'
 import { createUsage } from './usage.ts'
 
-const NOW = { CACHES: 0, LOGS: 0, RUNS: 0 }
+const NOW = { CACHES: 0, LOGS: 0, RUNS: 0, EARLIER: 0 }
 
 async function setUp(t: TestContext, limits: { accountBytes?: number; accountFiles?: number } = {}) {
   const modules = await openModules(t)

@@ -27,6 +27,7 @@ async function setUp(t: TestContext) {
     retain,
     forget,
     collect,
+    tendEarlierFiles: async () => undefined,
     ballast,
     freeBytes: async () => disk.free,
   })
@@ -85,7 +86,7 @@ test('after a switch the environment is cleaned up and measured', async (t) => {
   rounds.switched(shop.id)
   await rounds.settled()
   assert.equal(await hasOutput(first.output), false)
-  assert.equal((await figures.read()).length, 3)
+  assert.equal((await figures.read()).length, 4)
 })
 
 test('outputs of unknown size are measured', async (t) => {

@@ -25,6 +25,8 @@ type Parts = {
   forget: Forget
   collect: Collect
   figures: Pick<Figures, 'measure'>
+  /** Removes files of earlier deployments whose time is over. */
+  tendEarlierFiles(environmentId: string): Promise<void>
 }
 
 export const ROUND_MS = 60 * 60_000
@@ -35,8 +37,8 @@ export const SOONEST_MS = 60_000
 const FREE_PER_BALLAST = 4
 export const BALLAST_MS = 5000
 
-const AFTER_SWITCH: Ages = { CACHES: 0, LOGS: 0, RUNS: 0 }
-const IN_PASSING: Ages = { CACHES: 24 * 60 * 60_000, LOGS: ROUND_MS / 2, RUNS: ROUND_MS / 2 }
+const AFTER_SWITCH: Ages = { CACHES: 0, LOGS: 0, RUNS: 0, EARLIER: 0 }
+const IN_PASSING: Ages = { CACHES: 24 * 60 * 60_000, LOGS: ROUND_MS / 2, RUNS: ROUND_MS / 2, EARLIER: ROUND_MS / 2 }
 
 export function createRounds(parts: Parts) {
   const { clock, log, environments, buildRetention, outputs, retain, forget, collect, figures, ballast } = parts
@@ -67,6 +69,7 @@ export function createRounds(parts: Parts) {
     if (discard.length > 0) log.info({ environment: environmentId, discard }, 'deployments were discarded')
     const forgotten = await forget(environmentId)
     if (forgotten > 0) log.info({ environment: environmentId, rows: forgotten }, 'old history was removed')
+    await parts.tendEarlierFiles(environmentId)
     await figures.measure(environmentId, ages)
   }
 

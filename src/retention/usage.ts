@@ -22,7 +22,7 @@ type Parts = {
 type Item = RetainedItem & { kind: resources.UsageKind }
 
 /** Caches change with builds only, and are measured after each that went live. */
-const FRESH: Ages = { CACHES: 60 * 60_000, LOGS: 60_000, RUNS: 60_000 }
+const FRESH: Ages = { CACHES: 60 * 60_000, LOGS: 60_000, RUNS: 60_000, EARLIER: 60_000 }
 const LARGEST_SHOWN = 10
 
 export function createUsage({ clock, environments, buildRetention, figures, accountBytes, accountFiles }: Parts) {
@@ -105,8 +105,12 @@ export function createUsage({ clock, environments, buildRetention, figures, acco
 
 export type Usage = ReturnType<typeof createUsage>
 
-/** Measured folders are never shared. */
-const toItem = ({ measureTime: _, ...figure }: Figure): Item => ({ ...figure, key: figure.environmentId })
+/** Measured folders are never shared. What is left of removed outputs counts with the outputs. */
+const toItem = ({ measureTime: _, kind, ...figure }: Figure): Item => ({
+  ...figure,
+  kind: kind === 'EARLIER' ? 'OUTPUTS' : kind,
+  key: figure.environmentId,
+})
 
 function ignoreUnavailable(error: unknown) {
   if (!(error instanceof StorageUnavailable)) throw error

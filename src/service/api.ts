@@ -5,6 +5,7 @@ import { urlOn } from '../addresses.ts'
 import { createApiServer } from '../api/index.ts'
 import { type Log, settlesWithin } from '../base/index.ts'
 import { openUnixSocket } from '../channel/index.ts'
+import { filesIn } from '../data-files.ts'
 import type { Portal } from '../portal/index.ts'
 import { assembleRoutes, type RouteSources } from './routes.ts'
 
@@ -26,9 +27,12 @@ export function assembleApi(parts: Parts) {
     publicUrl,
 
     /** For edges that serve the portal. Called again, it takes the path again, after another process had taken it. */
-    async listenToEdges(path: string): Promise<void> {
+    async listenToEdges(): Promise<void> {
+      if (!config.tlsListen) return
       const before = forEdges
-      forEdges = await openUnixSocket(path, (socket) => api.server.emit('connection', socket))
+      forEdges = await openUnixSocket(filesIn(config.dataDir).apiSocket, (socket) =>
+        api.server.emit('connection', socket),
+      )
       before?.close()
     },
 

@@ -42,7 +42,7 @@ export function createDeploying(parts: Parts) {
   const { variables, domains, builds, sources, deployments, retries, revalidations, ledger } = records
   const { archives, outputs, packages, logs } = stores
   const { folders, instances } = hosting
-  const { routing, launcher, siteUrl } = live
+  const { routing, launcher, earlierFiles, siteUrl } = live
   const { diskSpace, rounds } = retention
 
   const buildRequests = createBuildRequests({ clock, environments, operations, builds, sources, ledger })
@@ -57,6 +57,7 @@ export function createDeploying(parts: Parts) {
     folders,
     instances,
     routing,
+    earlierFiles,
     pins,
     onSwitched: rounds.switched,
   })

@@ -2,7 +2,7 @@
 import { siteUrls } from '../addresses.ts'
 import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
-import { createLauncher, createRouting } from '../deployments/index.ts'
+import { createEarlierFiles, createLauncher, createRouting } from '../deployments/index.ts'
 import type { Edges } from '../edge/index.ts'
 import type { Machine } from '../machine.ts'
 import type { Config } from '../settings.ts'
@@ -24,6 +24,8 @@ type Parts = {
   appVariables: AppVariables
 }
 
+const HOUR_MS = 60 * 60_000
+
 export function createLive(parts: Parts) {
   const { config, log, database, machine, edges, edgePort, records, stores, hosting, appVariables } = parts
   const { sql, clock, changes, environments } = database
@@ -32,7 +34,18 @@ export function createLive(parts: Parts) {
   const { folders, instances } = hosting
   const { domain } = config
 
-  const routing = createRouting({ clock, log, environments, deployments, domains, outputs, edges, domain })
+  const routing = createRouting({ clock, log, environments, deployments, domains, outputs, folders, edges, domain })
+  const earlierFiles = createEarlierFiles({
+    sql,
+    clock,
+    log,
+    environments,
+    deployments,
+    outputs,
+    folders,
+    routing,
+    keepMs: config.keepEarlierFiles * HOUR_MS,
+  })
   const launcher = createLauncher({
     sql,
     clock,
@@ -52,7 +65,7 @@ export function createLive(parts: Parts) {
     appVariables,
     domain,
   })
-  return { routing, launcher, siteUrl: siteUrls(config, edgePort) }
+  return { routing, launcher, earlierFiles, siteUrl: siteUrls(config, edgePort) }
 }
 
 export type Live = ReturnType<typeof createLive>

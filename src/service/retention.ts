@@ -16,9 +16,11 @@ type Parts = {
   records: Records
   stores: Stores
   hosting: Hosting
+  tendEarlierFiles(environmentId: string): Promise<void>
 }
 
-export function assembleRetention({ config, log, database, machine, records, stores, hosting }: Parts) {
+export function assembleRetention(parts: Parts) {
+  const { config, log, database, machine, records, stores, hosting, tendEarlierFiles } = parts
   const { sql, clock, accounts, environments, operations } = database
   const { builds, buildRetention, deployments } = records
   const { archives, outputs, packages, logs, ballast } = stores
@@ -42,6 +44,7 @@ export function assembleRetention({ config, log, database, machine, records, sto
     toolchains: machine.toolchains,
     folders,
     instances,
+    tendEarlierFiles,
     dataDir,
     keepHistory,
     keepDeployments,

@@ -35,6 +35,11 @@ export type ServerOutput = {
   writable: string[]
   /** Variables for the running app, in addition to those that every app gets. */
   environment: Record<string, string>
+  /**
+   * Folders in `folder` with the files that the server answers with as they are, and the address of each folder without a
+   * base path. Absent where the framework does not say.
+   */
+  assets?: { folder: string; address: string }[]
 }
 
 export type PackageManager = {

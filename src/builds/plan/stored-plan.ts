@@ -20,6 +20,10 @@ export function checkPlan(plan: Plan) {
       listOf(output.copies).flatMap(({ from, to }) => [from, to]),
     )
     checkPaths('writable', listOf(output.writable))
+    checkPaths(
+      'assets',
+      listOf(output.assets).map(({ folder }) => folder),
+    )
     checkWords('start', output.start.argv)
   } else throw new Error('a stored plan has an output of an unknown kind')
 }

@@ -38,6 +38,8 @@ import type { Switch } from './switch.ts'
 
 export const buildLogName = (buildId: string): string => `builds/${buildId}`
 
+const NONE_EARLIER = 'As the build is clean, no files of earlier deployments are served any more.'
+
 const BUILD_LOG_BYTES = 32 * 1024 * 1024
 
 type Parts = {
@@ -105,6 +107,7 @@ export function createDeploy(parts: Parts): Handler {
       const inspected = await parts.inspect(environment, finished)
       if (await switching.stay(environment, finished, operation.id)) {
         progress.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
+        if (build.isClean) progress.say(NONE_EARLIER)
         return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true, inspected })
       }
       for (const sentence of inspected.suspected?.sentences ?? []) progress.say(`Warning: ${sentence}`)
@@ -126,7 +129,8 @@ export function createDeploy(parts: Parts): Handler {
       }
       await launcher.start(environment, deployment, finished, { signal: work.signal, log })
       await progress.enter('SWITCHING')
-      await switching.to(environment, deployment, operation.id)
+      await switching.to(environment, deployment, operation.id, { isClean: build.isClean })
+      if (build.isClean) progress.say(NONE_EARLIER)
       progress.say(`Live after ${progress.timesInWords()}.`)
       return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
     } catch (error) {

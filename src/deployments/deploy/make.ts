@@ -3,6 +3,7 @@
  * written once the whole build succeeded. If an attempt with caches of earlier builds failed, and they could be the cause, a
  * second attempt is made without them.
  */
+import { posix } from 'node:path'
 import type { Environment } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import type { Clock } from '../../base/index.ts'
@@ -14,6 +15,7 @@ import {
   createBuildCaches,
   createWorkspace,
   inWords,
+  isFolderIn,
   type Made,
   mayBeCausedByCaches,
   type Outputs,
@@ -34,7 +36,7 @@ import {
   warningsOf,
 } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
-import { makeManifest, type SiteRules } from '../../edge/index.ts'
+import { makeAssetList, makeManifest, type SiteRules } from '../../edge/index.ts'
 import { BlobNotFound, type Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { GetAppVariables } from './app-variables.ts'
@@ -226,10 +228,22 @@ export function createMake(parts: Parts) {
 const ownerOf = ({ id }: Environment, { output }: Plan, packages: string, rules: string): string =>
   `${id} ${packages} ${JSON.stringify(output)}${rules === '' ? '' : ` ${rules}`}`
 
-async function prepareForEdge({ output }: Plan, rules: SiteRules | undefined, files: string, edgeFolder: string) {
-  if (output.kind !== 'static') return
-  const { singlePage, basePath } = output
-  await makeManifest(files, edgeFolder, { singlePage, basePath, rules })
+async function prepareForEdge(
+  { output, rootDirectory }: Plan,
+  rules: SiteRules | undefined,
+  files: string,
+  edgeFolder: string,
+) {
+  if (output.kind === 'static') {
+    const { singlePage, basePath } = output
+    return makeManifest(files, edgeFolder, { singlePage, basePath, rules })
+  }
+  // An output of everything begins at the top of the archive.
+  const top = output.folder === '.' ? rootDirectory : ''
+  const assets = (output.assets ?? []).map(({ folder, address }) => ({ folder: posix.join(top, folder), address }))
+  const there = await Promise.all(assets.map(({ folder }) => isFolderIn(files, folder)))
+  const found = assets.filter((_, at) => there[at])
+  if (found.length > 0) await makeAssetList(files, edgeFolder, found)
 }
 
 /** Earlier versions removed archives that can be rolled back to. */

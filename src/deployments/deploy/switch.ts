@@ -9,6 +9,7 @@ import { liveText } from '../../contract/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Instances } from '../../runtime/index.ts'
 import type { Sql } from '../../storage/index.ts'
+import type { EarlierFiles } from '../earlier-files.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Pins } from '../records/pins.ts'
@@ -27,6 +28,7 @@ type Parts = {
   instances: Pick<Instances, 'retire' | 'of' | 'say'>
   folders: Folders
   routing: Routing
+  earlierFiles: Pick<EarlierFiles, 'switchWith' | 'withdraw'>
   pins: Pick<Pins, 'follow'>
   /** Called when a deployment is live, and the one before it has ended. */
   onSwitched?(environmentId: string): void
@@ -34,6 +36,7 @@ type Parts = {
 
 export function createSwitch(parts: Parts) {
   const { sql, log, environments, builds, deployments, operations, instances, folders, routing, pins } = parts
+  const { earlierFiles } = parts
   const retiring = new Set<Promise<void>>()
 
   async function retire(environmentId: string, deployment: string) {
@@ -52,19 +55,28 @@ export function createSwitch(parts: Parts) {
   }
 
   return {
-    /** When it resolves, every new request gets the new deployment. */
-    async to(environment: Environment, deployment: Deployment, operationId: string) {
-      const old = await sql.transaction(async (tx) => {
-        const current = await environments.byId(tx, environment.id)
-        const before = current?.liveDeployment ?? null
-        if (before && before !== deployment.id) await deployments.setRetired(tx, before)
-        await environments.setLive(tx, environment.id, deployment.id)
-        await deployments.setLive(tx, deployment.id)
-        const operation = await operations.setDeployment(tx, operationId, deployment.id)
-        if (operation) await pins.follow(tx, operation, deployment)
-        await routing.touch(tx, environment.id)
-        return before
-      })
+    /**
+     * When it resolves, every new request gets the new deployment. Pages of the one before still load their files, unless
+     * the build is clean: a Clean Rebuild leaves nothing of what was before.
+     */
+    async to(environment: Environment, deployment: Deployment, operationId: string, { isClean = false } = {}) {
+      const last = (await environments.byId(sql, environment.id))?.liveDeployment ?? null
+      const switched = { environmentId: environment.id, live: deployment.id, last }
+      const old = await earlierFiles.switchWith(switched, { keepsEarlier: !isClean }, (index) =>
+        sql.transaction(async (tx) => {
+          const current = await environments.byId(tx, environment.id)
+          const before = current?.liveDeployment ?? null
+          if (before && before !== deployment.id) await deployments.setRetired(tx, before)
+          if (isClean) await deployments.withdrawEarlier(tx, environment.id)
+          await environments.setLive(tx, environment.id, deployment.id)
+          await deployments.setLive(tx, deployment.id)
+          await deployments.setEarlierIndex(tx, deployment.id, index)
+          const operation = await operations.setDeployment(tx, operationId, deployment.id)
+          if (operation) await pins.follow(tx, operation, deployment)
+          await routing.touch(tx, environment.id)
+          return before
+        }),
+      )
       await routing.publish()
       if (old !== deployment.id) await markLive(environment.id, deployment)
       const isReplaced = old !== null && old !== deployment.id
@@ -79,7 +91,7 @@ export function createSwitch(parts: Parts) {
 
     /** If visitors already get this build's output, the operation is given the live deployment. Resolves to whether they do. */
     async stay({ id, accountId, variables }: Environment, build: Build, operationId: string): Promise<boolean> {
-      return sql.transaction(async (tx) => {
+      const stays = await sql.transaction(async (tx) => {
         const live = (await environments.byId(tx, id))?.liveDeployment
         const deployment = live ? await deployments.find(tx, live) : undefined
         if (!deployment) return false
@@ -89,6 +101,8 @@ export function createSwitch(parts: Parts) {
         if (operation) await pins.follow(tx, operation, deployment)
         return true
       })
+      if (stays && build.isClean) await earlierFiles.withdraw(id)
+      return stays
     },
 
     /** Ends a deployment that gets no more requests. */

@@ -23,6 +23,7 @@ import {
   statement,
   type Transaction,
 } from '../../storage/index.ts'
+import { createEarlierRecords } from './earlier.ts'
 import { createDeploymentHistory } from './history.ts'
 import { createRelatedRecords } from './related.ts'
 import {
@@ -56,6 +57,7 @@ export function createDeployments({ sql, clock, newId, builds, operations }: Par
     ...createDeploymentStates({ clock, operations }),
     ...createRelatedRecords({ sql, builds, operations }),
     ...createDeploymentHistory(sql),
+    ...createEarlierRecords(sql),
 
     find,
     /** With its variables. */

@@ -19,7 +19,8 @@ export function createDeploymentStates({ clock, operations }: Parts) {
       await change(
         tx,
         statement`
-        UPDATE deployments SET state = 'LIVE', live_time = COALESCE(live_time, ${clock.now()}), retire_time = NULL
+        UPDATE deployments SET state = 'LIVE', live_time = COALESCE(live_time, ${clock.now()}), retire_time = NULL,
+          is_withdrawn = 0
         WHERE id = ${id}`,
       )
     },

@@ -44,7 +44,7 @@ export type FoundFile = {
  * of the base path there is no site, and so no fallback page.
  */
 export async function lookUp(site: Site, asked: Asked): Promise<LookUpResult> {
-  const path = decode(asked.path)
+  const path = decodePath(asked.path)
   if (path === undefined) return { kind: 'malformed' }
   if (site.rules) return lookUpByRules(site, site.rules, path, asked)
   return (await findPage(site, path, asked)) ?? fallBack(site, path, asked)
@@ -84,7 +84,7 @@ async function act(site: Site, action: RuleAction): Promise<LookUpResult> {
 
 /** The file at a path without redirects: visitors do not see the URL, so links are not resolved against it. */
 async function findAt(site: Site, rawPath: string, status: number): Promise<LookUpResult | undefined> {
-  const path = decode(rawPath)
+  const path = decodePath(rawPath)
   if (path === undefined) return undefined
   const base = path.endsWith('/') ? path.slice(0, -1) : path
   const names = path.endsWith('/')
@@ -180,7 +180,7 @@ const isUnder = (basePath: string, path: string): boolean =>
   basePath === '' || (path.startsWith(`${basePath}/`) && !path.includes('/../'))
 
 /** Decoded once: a second time would turn %252e into a dot that was not checked. */
-function decode(rawPath: string): string | undefined {
+export function decodePath(rawPath: string): string | undefined {
   if (!rawPath.includes('%')) return rawPath
   try {
     return decodeURIComponent(rawPath)

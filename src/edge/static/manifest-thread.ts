@@ -1,6 +1,8 @@
 /** Makes or converts a manifest in a thread. */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import type { EarlierIndex } from './earlier/earlier-index.ts'
+import type { AssetFolder } from './earlier/immutable-list.ts'
 import type { ManifestOptions } from './manifest.ts'
 
 /** The file name of the earlier format, which was a single JSON text. */
@@ -9,11 +11,16 @@ export const LEGACY_MANIFEST_NAME = 'manifest.json'
 export type Task =
   /** Lists the files of a folder, compresses them into the other one, and writes the manifest there. */
   | { kind: 'make'; folder: string; variantsFolder: string; options: ManifestOptions }
+  /** Lists the immutable files in these folders of a server's output, compresses them, and writes the list there. */
+  | { kind: 'list'; folder: string; variantsFolder: string; assets: readonly AssetFolder[] }
+  /** Writes the index of the files of earlier deployments. */
+  | { kind: 'index'; index: EarlierIndex }
   /** Writes the manifest of an output that has only one of the earlier format. */
   | { kind: 'convert'; variantsFolder: string }
 
 export type Outcome =
-  | { kind: 'done' }
+  /** `count`: of the files in an index. */
+  | { kind: 'done'; count?: number }
   /** The output exceeds a limit, which the message names. */
   | { kind: 'too-large'; message: string }
   | { kind: 'failed'; message: string }

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Limits } from '../limits.ts'
 import { createMatcher, type RuleMatcher } from '../rules/matcher.ts'
 import { createShares } from '../shares.ts'
-import { type Asked, type LookUpResult, lookUp, type Site } from './look-up.ts'
+import { type Asked, type LookUpResult, lookUp } from './look-up.ts'
 import { MANIFEST_NAME, type ManifestFile, openManifestFile, UnreadableManifest } from './manifest-file.ts'
 import { inManifestThread, LEGACY_MANIFEST_NAME } from './manifest-thread.ts'
 import type { StaticFile } from './types.ts'
@@ -100,33 +100,39 @@ export function createManifests({ openManifests, manifestBytes, ruleBytes }: Bou
     else if (open.size > openManifests || openRuleBytes > ruleBytes) closeOldest()
   }
 
+  async function using<T>(path: string, use: (found: Open) => Promise<T>): Promise<T> {
+    const acquired = acquire(path)
+    const found = acquired instanceof Promise ? await acquired : acquired
+    try {
+      return await use(found)
+    } finally {
+      release(found)
+    }
+  }
+
+  function find(owner: string, { file, number }: Open, address: string): Found | Promise<Found> {
+    const name = `${number} ${address}`
+    const before = known.get(owner, name)
+    if (before !== undefined) return before === NONE ? undefined : before
+    return file.find(address).then((found) => {
+      known.set(owner, name, found ?? NONE, found ? FILE_BYTES : 0)
+      return found
+    })
+  }
+
   return {
     /**
      * What a request path means in the site of this manifest. The owner is the environment whose share of memory it
      * uses.
      */
-    async lookUp(owner: string, path: string, asked: Asked): Promise<LookUpResult> {
-      const acquired = acquire(path)
-      const found = acquired instanceof Promise ? await acquired : acquired
-      const site: Site = {
-        ...found.file.settings,
-        rules: found.rules,
-        find(address) {
-          const name = `${found.number} ${address}`
-          const before = known.get(owner, name)
-          if (before !== undefined) return before === NONE ? undefined : before
-          return found.file.find(address).then((file) => {
-            known.set(owner, name, file ?? NONE, file ? FILE_BYTES : 0)
-            return file
-          })
-        },
-      }
-      try {
-        return await lookUp(site, asked)
-      } finally {
-        release(found)
-      }
-    },
+    lookUp: (owner: string, path: string, asked: Asked): Promise<LookUpResult> =>
+      using(path, (found) =>
+        lookUp({ ...found.file.settings, rules: found.rules, find: (address) => find(owner, found, address) }, asked),
+      ),
+
+    /** The file of exactly this address. */
+    find: (owner: string, path: string, address: string): Promise<StaticFile | undefined> =>
+      using(path, async (found) => find(owner, found, address)),
 
     /** Forgets the addresses of these owners, and closes these manifests. */
     forget(owners: readonly string[], paths: readonly string[]) {
@@ -141,6 +147,7 @@ export function createManifests({ openManifests, manifestBytes, ruleBytes }: Bou
 const matcherOf = ({ settings: { rules } }: ManifestFile): RuleMatcher | undefined => rules && createMatcher(rules)
 
 const ruleBytesOf = ({ file, rules }: Open): number => (rules ? file.settingsBytes : 0)
+type Found = StaticFile | undefined
 
 const NONE = Symbol('there is no such file')
 
@@ -157,11 +164,13 @@ export async function lookUpOnce(path: string, asked: Asked): Promise<LookUpResu
 /** A saved route table or an old output may have a manifest of the earlier format, which is converted on first use. */
 async function openManifest(path: string): Promise<ManifestFile> {
   const folder = dirname(path)
+  const isOfOutput = [MANIFEST_NAME, LEGACY_MANIFEST_NAME].includes(basename(path))
   const present = basename(path) === LEGACY_MANIFEST_NAME ? join(folder, MANIFEST_NAME) : path
   try {
     return await openManifestFile(present)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (!isOfOutput) throw new UnreadableManifest(`the list of files ${path} is missing`)
     await convertInTurn(folder)
     return openManifestFile(present)
   }

@@ -2,8 +2,10 @@
  * Small files of static deployments that were requested recently, ready to be sent. A file is identified by its
  * content: when another deployment becomes live, unchanged files are still ready, and changed ones are not found.
  */
-import type { StaticTarget } from '../routes.ts'
 import { createShares } from '../shares.ts'
+
+/** Whose files they are, and the manifest that lists them. */
+type Listed = { environment: string; manifest: string }
 
 export type ReadyFile = {
   /** The manifest by which it was found. */
@@ -22,18 +24,18 @@ export function createReadyFiles(maxBytes: number) {
 
   return {
     /** The file of the live deployment. */
-    find({ environment, manifest }: StaticTarget, encodings: string, path: string): ReadyFile | undefined {
+    find({ environment, manifest }: Listed, encodings: string, path: string): ReadyFile | undefined {
       const file = files.get(environment, nameOf(encodings, path))
       return file?.manifest === manifest ? file : undefined
     },
 
     /** The same content, found by the manifest of any deployment. */
-    findSame({ environment }: StaticTarget, encodings: string, path: string, etag: string): Buffer | undefined {
+    findSame({ environment }: Listed, encodings: string, path: string, etag: string): Buffer | undefined {
       const file = files.get(environment, nameOf(encodings, path))
       return file?.etag === etag ? file.body : undefined
     },
 
-    keep({ environment, manifest }: StaticTarget, encodings: string, path: string, file: Omit<ReadyFile, 'manifest'>) {
+    keep({ environment, manifest }: Listed, encodings: string, path: string, file: Omit<ReadyFile, 'manifest'>) {
       // Rules may add any number of headers.
       const headerBytes = Math.max(HEADERS_BYTES, 2 * file.headers.reduce((sum, text) => sum + text.length, 0))
       files.set(environment, nameOf(encodings, path), { ...file, manifest }, file.body.length + headerBytes)

@@ -5,6 +5,7 @@ import type { Build } from '../../../src/builds/index.ts'
 import { Problem } from '../../../src/contract/index.ts'
 import {
   createBuildRequests,
+  createEarlierFiles,
   createPins,
   createRequests,
   createSwitch,
@@ -37,6 +38,7 @@ export async function openPinning(t: Scope, modules?: Modules) {
     ...parts,
     pins,
     routing: routing as never,
+    earlierFiles: createEarlierFiles({ ...parts, routing, keepMs: 0 }),
     instances: { retire: nothing, of: () => undefined, say: nothing },
     folders: { removeRun: nothing } as never,
   })

@@ -15,7 +15,7 @@ import {
   namesWith,
   rangeOf,
 } from './framework.ts'
-import { customStart, serve, serveByScript, serverIn } from './serve.ts'
+import { assetsIn, customStart, serve, serveByScript, serverIn } from './serve.ts'
 
 const NODE_ADAPTER = '@astrojs/node'
 
@@ -90,14 +90,17 @@ function serverOf(given: Given): Result {
   const entry = config.string('build.serverEntry') ?? 'entry.mjs'
   const path = posix.join(config.folder('build.server') ?? posix.join(folder, 'server'), entry)
   const start = nodeCommand(project, path)
+  const client = config.folder('build.client') ?? posix.join(folder, 'client')
   const isWritten = new RegExp(`^node (?:\\./)?${RegExp.escape(path)}$`)
-  if (adapter === NODE_ADAPTER && !isMiddleware) return serve(project, { folder: '.', start, isWritten, writable })
+  if (adapter === NODE_ADAPTER && !isMiddleware)
+    return serve(project, { folder: '.', start, isWritten, writable, client })
   const custom = customStart(project, isWritten)
-  if (custom !== undefined) return serveByScript(project, custom, { writable })
+  if (custom !== undefined) return serveByScript(project, custom, { writable, client })
   if (isReplaced(given)) {
     // Such an app leaves only files, unless one of its pages is rendered on request.
     const instead = insteadOf(adapter, mode === 'server' ? null : { server: path, output: files })
-    return { output: serverIn('.', start, { writable }), because: [aboutAdapter(instead)], adapter: instead }
+    const output = serverIn('.', start, { writable, ...assetsIn(client) })
+    return { output, because: [aboutAdapter(instead)], adapter: instead }
   }
   if (adapter === NODE_ADAPTER)
     throw cannotRun(

@@ -108,7 +108,8 @@ const outputIn = (expression: string): 'standalone' | 'export' | undefined =>
 
 function outputOf(project: Project, config: Config, dist: string): StaticOutput | ServerOutput {
   if (config.output === 'export') return filesIn(config.distDir ?? EXPORT_FOLDER, { basePath: config.basePath })
-  const more = { writable: writableIn(project, dist), environment: COHERENT }
+  const assets = [{ folder: `${dist}/static`, address: '/_next/static' }]
+  const more = { writable: writableIn(project, dist), environment: COHERENT, assets }
   if (config.output === 'server') return serverIn('.', nextStart(project, startScript(project)), more)
   const folder = `${dist}/standalone`
   // Next does not copy these, since they may be served by a CDN; its server.js serves them when they are there.

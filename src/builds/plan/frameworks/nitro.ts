@@ -5,7 +5,7 @@ import type { Project } from '../project/project.ts'
 import { buildScript, installedCommand, isAlone, plainWords, scriptText } from '../project/scripts.ts'
 import { aboutAdapter, canReplacePackages, presetEnvironment, presetInstead } from './foreign.ts'
 import { type Choice, cannotRun, filesIn } from './framework.ts'
-import { customStart, serve, serveByScript, serverIn } from './serve.ts'
+import { assetsIn, customStart, serve, serveByScript, serverIn } from './serve.ts'
 
 /** Presets of other hosts that leave files: `vercel-static`. */
 const FOREIGN_FILES = /-static$/
@@ -35,13 +35,13 @@ export function nitroOutput(project: Project, nitro: Nitro): Result {
   const files = filesIn(`${folder}/public`, { basePath, singlePage })
   const isKnown = FILES.includes(kind) || SERVERS.includes(kind)
   if (FILES.includes(kind) || (isGenerated && isKnown)) return { output: files, because: [] }
-  const own = { folder, start: { argv: ['node', 'server/index.mjs'] }, isWritten: OWN_START }
+  const own = { folder, start: { argv: ['node', 'server/index.mjs'] }, isWritten: OWN_START, client: 'public' }
   if (SERVERS.includes(kind)) return serve(project, own)
   const custom = isGenerated ? undefined : customStart(project, OWN_START)
   if (custom !== undefined) return serveByScript(project, custom)
   const isFiles = isGenerated || FOREIGN_FILES.test(kind)
   const instead = insteadOf(project, nitro, kind, isFiles ? 'static' : 'node-server')
-  return { ...instead, output: isFiles ? files : serverIn(folder, own.start) }
+  return { ...instead, output: isFiles ? files : serverIn(folder, own.start, assetsIn(own.client)) }
 }
 
 function insteadOf(project: Project, { name, isInScript, plugin }: Nitro, kind: string, by: string) {

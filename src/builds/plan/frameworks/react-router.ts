@@ -42,7 +42,7 @@ export function outputOf(
     }
   }
   const entry = posix.join(folder, 'server', config.string(`${prefix}serverBuildFile`) ?? 'index.js')
-  return serveBy(project, server, `./${entry}`)
+  return serveBy(project, server, `./${entry}`, posix.join(folder, 'client'))
 }
 
 /** By the framework's server, where it is installed. */
@@ -50,7 +50,9 @@ export function serveBy(
   project: Project,
   server: '@react-router/serve' | '@remix-run/serve',
   entry: string,
+  client?: string,
 ): Pick<Choice, 'output' | 'because'> {
+  const files = client === undefined ? {} : { client }
   const command = server === '@react-router/serve' ? 'react-router-serve' : 'remix-serve'
   if (rangeOf(project, server) !== undefined)
     return serve(project, {
@@ -58,9 +60,10 @@ export function serveBy(
       start: installedCommand(project, command, entry),
       isWritten: new RegExp(`^${command} ${RegExp.escape(entry)}$`),
       commands: [command],
+      ...files,
     })
   const custom = customStart(project)
-  if (custom !== undefined) return serveByScript(project, custom)
+  if (custom !== undefined) return serveByScript(project, custom, files)
   throw new Problem(
     'PLAN_FAILED',
     `Nothing starts the app's server. Install ${server}, or start a server of your own by the script start.`,

@@ -15,7 +15,7 @@ import {
   namesWith,
   rangeOf,
 } from './framework.ts'
-import { customStart, serve, serveByScript, serverIn } from './serve.ts'
+import { assetsIn, customStart, serve, serveByScript, serverIn } from './serve.ts'
 
 const NODE_ADAPTER = '@sveltejs/adapter-node'
 const STATIC_ADAPTER = '@sveltejs/adapter-static'
@@ -92,6 +92,7 @@ function serverOf(project: Project, config: ConfigFile, prefix: string): Result 
     start: nodeCommand(project, folder),
     isWritten,
     environment: HEADERS,
+    client: posix.join(folder, 'client'),
   })
 }
 
@@ -113,7 +114,7 @@ function foreignOf(project: Project, adapter: string | undefined, config: Config
   if (custom !== undefined && (!isForeign || custom !== 'start')) return serveByScript(project, custom)
   if (adapter !== undefined && FOREIGN.test(adapter) && canReplacePackages(project)) {
     const instead = standIn('sveltekit', { replaces: adapter, by: NODE_ADAPTER, peer: '@sveltejs/kit' })
-    const output = serverIn('.', nodeCommand(project, 'build'), { environment: HEADERS })
+    const output = serverIn('.', nodeCommand(project, 'build'), { environment: HEADERS, ...assetsIn('build/client') })
     return { output, because: [aboutAdapter(instead)], adapter: instead }
   }
   const what = adapter === undefined ? 'SvelteKit builds without an adapter' : `SvelteKit builds with ${adapter}`

@@ -13,6 +13,9 @@ export function hitStatus(ttlSeconds: number, detail?: string): string {
 /** It is a file of a static deployment. */
 export const FILE_STATUS = `${CACHE}; hit; detail=file`
 
+/** It is a file of a deployment that was live earlier. */
+export const EARLIER_FILE_STATUS = `${CACHE}; hit; detail=earlier-file`
+
 /** The request was only-if-cached and nothing is stored, so the app was not asked. */
 export const NOT_STORED_STATUS = `${CACHE}; detail=only-if-cached`
 

@@ -28,6 +28,7 @@ import { routeChanges } from './0025-route-changes.ts'
 import { purgeLog } from './0026-purge-log.ts'
 import { scaling } from './0027-scaling.ts'
 import { certificates } from './0028-certificates.ts'
+import { earlierFiles } from './0029-earlier-files.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -58,4 +59,5 @@ export const MIGRATIONS: readonly Migration[] = [
   purgeLog,
   scaling,
   certificates,
+  earlierFiles,
 ]

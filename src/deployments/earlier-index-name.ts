@@ -1,0 +1,10 @@
+/** The file name of an index of earlier files: a hash of what it is made from. */
+import { createHash } from 'node:crypto'
+
+const NAME = /^[0-9a-f]{32}\.index$/
+
+export const indexNameOf = (parts: readonly string[]): string =>
+  `${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}.index`
+
+/** A name in a row may come from a backup, and becomes a path. */
+export const isIndexName = (name: string): boolean => NAME.test(name)
