@@ -26,6 +26,11 @@ export const LIMITS = {
   variableTotalBytes: 512 * 1024,
   /** Custom host names of one environment. */
   domains: 50,
+  /** Characters of the password of an environment: minimum and maximum. */
+  minProtectionPasswordLength: 8,
+  maxProtectionPasswordLength: 128,
+  /** Addresses and ranges from which an environment can be seen. */
+  protectionAddresses: 100,
   /** Items of a list page: the default and the maximum. */
   pageSizeDefault: 50,
   maxPageSize: 200,

@@ -4,10 +4,17 @@
  * A change costs the same however many environments there are: only those that were touched are read and sent.
  */
 import { join } from 'node:path'
-import type { Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
+import type { CookieKeys, Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
 import { type Clock, type Log, type Repetition, repeat, systemClock } from '../base/index.ts'
 import type { BuildOutput, Outputs } from '../builds/index.ts'
-import { type EdgeMember, type Edges, type EnvironmentRoutes, MANIFEST_NAME, type RouteTarget } from '../edge/index.ts'
+import {
+  type Access,
+  type EdgeMember,
+  type Edges,
+  type EnvironmentRoutes,
+  MANIFEST_NAME,
+  type RouteTarget,
+} from '../edge/index.ts'
 import type { Transaction } from '../storage/index.ts'
 import type { Deployments } from './records/deployments.ts'
 
@@ -23,6 +30,7 @@ type Parts = {
   clock: Clock
   log: Log
   environments: Pick<Environments, 'routable' | 'routesRevision' | 'routesChangedSince' | 'touchRoutes' | 'labelsIn'>
+  cookieKeyOf: CookieKeys
   domains: Pick<Domains, 'routed'>
   deployments: Pick<Deployments, 'outputsOf'>
   outputs: Pick<Outputs, 'filesOf' | 'edgeFolderOf'>
@@ -31,7 +39,7 @@ type Parts = {
 }
 
 export function createRouting(parts: Parts) {
-  const { clock, log, environments, domains, deployments, outputs, edges, domain } = parts
+  const { clock, log, environments, cookieKeyOf, domains, deployments, outputs, edges, domain } = parts
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
   /** The newest that was sent. */
@@ -84,15 +92,29 @@ export function createRouting(parts: Parts) {
   }
 
   function routesOf(
-    { id, hostLabel, liveDeployment }: RoutableEnvironment,
+    environment: RoutableEnvironment,
     custom: readonly Domain[],
     made: ReadonlyMap<string, BuildOutput>,
   ): EnvironmentRoutes {
+    const { id, hostLabel, liveDeployment } = environment
     const target = targetOf(id, liveDeployment, liveDeployment === null ? undefined : made.get(liveDeployment))
     const hosts: Record<string, RouteTarget> = { [`${hostLabel}.${domain}`]: target }
     for (const { name, redirectTo } of custom)
       hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
-    return { environment: id, hosts }
+    const access = accessOf(environment)
+    return { environment: id, hosts, ...(access ? { access } : {}) }
+  }
+
+  /** Undefined for an environment that everybody may see and find. */
+  function accessOf({ id, isProduction, protection }: RoutableEnvironment): Access | undefined {
+    const { passwordHash: hash, addresses } = protection
+    const isProtected = hash !== null || addresses.length > 0
+    if (isProduction && !isProtected) return undefined
+    const password = hash === null ? {} : { password: { hash, cookieKey: cookieKeyOf(id, hash) } }
+    return {
+      ...(isProduction ? {} : { isHidden: true }),
+      ...(isProtected ? { protection: { ...password, ...(addresses.length > 0 ? { addresses } : {}) } } : {}),
+    }
   }
 
   function targetOf(environment: string, deployment: string | null, made: BuildOutput | undefined): RouteTarget {

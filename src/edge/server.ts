@@ -18,6 +18,8 @@ import { readAddress, type Visit } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { createPaths, type Paths } from './paths.ts'
+import { createGuard } from './protection/guard.ts'
+import { toOutward } from './protection/outward.ts'
 import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
 import { createPools } from './proxy/pools.ts'
@@ -26,7 +28,7 @@ import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
 import { createReferences } from './references.ts'
 import type { RouteChanges } from './route-table.ts'
-import { type Routed, type Routes, toHost } from './routes.ts'
+import { type Access, type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static/static.ts'
 
 export type EdgeServer = {
@@ -108,6 +110,7 @@ export function createEdgeServer({
   const cache = assembleCache({ limits, instances, forwarded, report, now, mayUseStored })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
+  const guard = createGuard({ limits, forwarded, now })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })
   const pending = createPendingRequests({ limits, wake })
   let paths: Paths | undefined
@@ -146,11 +149,19 @@ export function createEdgeServer({
     if (!address) return sendPage(response, PAGES.badRequest)
     doing(address.host)
     const visit = { ...address, request, response, isHit: false }
-    countVisit(counts, environmentOf(address.host), visit)
-    route(address.host, response, request, {
+    const target = findTarget(address.host)
+    countVisit(counts, target?.environment, visit)
+    response.changeHeaders = changeOf(target?.access)
+    const handlers: RequestHandlers = {
       goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
       refuse: (page) => sendPage(response, page),
       answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
+    }
+    // What the edge itself answers to any visitor, as a challenge of ACME, belongs before this line. The app's own files
+    // below `/.well-known/` are protected like all others.
+    guard.admit(visit, target, {
+      goOn: () => route(address.host, response, request, handlers),
+      fail: (error) => answers.fail(response, error),
     })
   }
 
@@ -164,18 +175,17 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
     doing(address.host)
-    const onAnswer = countUpgrade(counts, environmentOf(address.host), socket)
-    const upgrade = { ...address, request, socket, head, onAnswer }
-    route(address.host, socket, request, {
-      goOn(target) {
-        try {
-          answers.answerUpgrade(upgrade, choose(target))
-        } catch (error) {
-          report(error)
-          socket.destroy()
-        }
-      },
+    const target = findTarget(address.host)
+    const onAnswer = countUpgrade(counts, target?.environment, socket)
+    const upgrade = { ...address, request, socket, head, onAnswer, changeHeaders: changeOf(target?.access) }
+    const handlers: RequestHandlers = {
+      goOn: (target) => answers.answerUpgrade(upgrade, choose(target)),
       refuse: (page) => answers.refuse(upgrade, page),
+    }
+    guard.admitUpgrade(upgrade, target, {
+      goOn: () => route(address.host, socket, request, handlers),
+      refuse: (page, headers) => answers.refuse(upgrade, page, headers),
+      fail: (error) => answers.failUpgrade(upgrade, error),
     })
   }
 
@@ -185,12 +195,11 @@ export function createEdgeServer({
   const choose = (target: Routed | undefined): Routed | undefined =>
     target?.kind === 'server' && target.peers ? inFlight.leastBusy(target.peers) : target
 
-  const environmentOf = (host: string): string | undefined => findTarget(host)?.environment
-
   /** For the fast path: the complete response, if it is in memory. */
   function peek(request: PlainRequest, socket: Socket): Wire | undefined {
     doing(request.authority)
     const target = findTarget(toHost(request.authority))
+    if (target?.access?.protection) return undefined
     const wire = target && answers.peek(target, request, socket)
     if (wire) counts.quick(target.environment, request.target, wire)
     return wire
@@ -206,15 +215,7 @@ export function createEdgeServer({
   }
 
   function changeRoutes(changes: RouteChanges) {
-    const before: Routed[] = []
-    const after: Routed[] = []
-    for (const [host, target] of changes) {
-      const old = routes.get(host)
-      if (old) before.push(old)
-      if (target) after.push(target)
-      if (target) routes.set(host, target)
-      else routes.delete(host)
-    }
+    const { before, after } = applyChanges(routes, changes)
     const unused = references.change(before, after)
     // After the switch, never before: until then the old deployment may answer, and its response may be stored.
     cache.useTargets(after)
@@ -265,6 +266,20 @@ export function createEdgeServer({
       return new Promise((resolve) => void NetServer.prototype.close.call(http, () => resolve()))
     },
   }
+}
+
+/** Returns the targets of the changed hosts, before and after. */
+function applyChanges(routes: Map<string, Routed>, changes: RouteChanges) {
+  const before: Routed[] = []
+  const after: Routed[] = []
+  for (const [host, target] of changes) {
+    const old = routes.get(host)
+    if (old) before.push(old)
+    if (target) after.push(target)
+    if (target) routes.set(host, target)
+    else routes.delete(host)
+  }
+  return { before, after }
 }
 
 function createHttpServer(limits: Limits, shouldUpgradeCallback: (request: IncomingMessage) => boolean) {
@@ -321,6 +336,9 @@ function closeGracefully(http: Server): Promise<void> {
 }
 
 const SWEEP_MS = 50
+
+/** What an environment that is not for everybody adds to all of its answers. */
+const changeOf = (access: Access | undefined) => access && ((headers: readonly string[]) => toOutward(access, headers))
 
 const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)
 

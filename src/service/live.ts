@@ -27,12 +27,22 @@ type Parts = {
 export function createLive(parts: Parts) {
   const { config, log, database, machine, edges, edgePort, records, stores, hosting, appVariables } = parts
   const { sql, clock, changes, environments } = database
-  const { domains, builds, deployments, revalidations, wantedInstances } = records
+  const { cookieKeyOf, domains, builds, deployments, revalidations, wantedInstances } = records
   const { outputs, packages } = stores
   const { folders, instances } = hosting
   const { domain } = config
 
-  const routing = createRouting({ clock, log, environments, deployments, domains, outputs, edges, domain })
+  const routing = createRouting({
+    clock,
+    log,
+    environments,
+    cookieKeyOf,
+    deployments,
+    domains,
+    outputs,
+    edges,
+    domain,
+  })
   const launcher = createLauncher({
     sql,
     clock,

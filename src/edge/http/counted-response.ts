@@ -1,13 +1,30 @@
-/** A response that reports when it begins: every response of node:http calls `writeHead`, exactly once. */
-import { type IncomingMessage, ServerResponse } from 'node:http'
+/** A response that reports when it begins, and can change its headers then: every one of node:http calls `writeHead` once. */
+import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 
 export class CountedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   onHead: ((status: number) => void) | undefined
+  /** Gets and returns a list `[name, value, …]`. */
+  changeHeaders: ((headers: readonly string[]) => string[]) | undefined
 
   // biome-ignore lint/suspicious/noExplicitAny: the arguments are those of all overloads of node:http
   override writeHead(...given: any[]): this {
-    super.writeHead(...(given as Parameters<ServerResponse['writeHead']>))
+    const sent = this.changeHeaders ? changed(given, this.changeHeaders) : given
+    super.writeHead(...(sent as Parameters<ServerResponse['writeHead']>))
     this.onHead?.(this.statusCode)
     return this
   }
+}
+
+type Headers = readonly string[] | OutgoingHttpHeaders | undefined
+
+function changed([status, ...given]: unknown[], change: (headers: readonly string[]) => string[]): unknown[] {
+  const reason = typeof given[0] === 'string' ? [given.shift()] : []
+  return [status, ...reason, change(toList(given[0] as Headers))]
+}
+
+const isList = (headers: Headers): headers is readonly string[] => Array.isArray(headers)
+
+function toList(headers: Headers): readonly string[] {
+  if (headers === undefined || isList(headers)) return headers ?? []
+  return Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
 }

@@ -15,6 +15,15 @@ export function createForwarded() {
 
   const isTrusted = (peer: string): boolean => hasTrusted && trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4')
 
+  /** That of the peer, or the one that a trusted proxy reports. Undefined where the proxy reports none. */
+  function addressOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
+    const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+    if (peer === undefined || !isTrusted(peer)) return peer
+    const before = headers['x-forwarded-for']?.toString() ?? ''
+    const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
+    return isIP(address) === 0 ? undefined : address
+  }
+
   return {
     isTrusted,
     /** Addresses, or ranges such as `10.0.0.0/8`. */
@@ -35,16 +44,12 @@ export function createForwarded() {
       return toProtocol(header('x-forwarded-proto'))
     },
 
-    /**
-     * The client that a request counts for in limits per client: the peer's network, or the one that a trusted proxy
-     * reports. Undefined where the proxy reports none.
-     */
-    clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
-      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
-      if (peer === undefined || !isTrusted(peer)) return peer && clientNetwork(peer)
-      const before = headers['x-forwarded-for']?.toString() ?? ''
-      const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
-      return isIP(address) === 0 ? undefined : clientNetwork(address)
+    addressOf,
+
+    /** The client that a request counts for in limits per client: the network of its address. */
+    clientOf(request: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
+      const address = addressOf(request)
+      return address && clientNetwork(address)
     },
 
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {

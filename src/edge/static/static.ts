@@ -14,6 +14,7 @@ import { PAGES, sendPage } from '../http/pages.ts'
 import type { Visit } from '../http/visit.ts'
 import { toParts, type Wire } from '../http/wire.ts'
 import type { Limits } from '../limits.ts'
+import { withNoindex } from '../protection/outward.ts'
 import type { StaticTarget } from '../routes.ts'
 import { isContentHashed } from './hashed-names.ts'
 import type { LookUpResult } from './look-up.ts'
@@ -41,7 +42,9 @@ export function createStatics({ limits }: { limits: Limits }) {
       const [path] = split(request.target)
       const encodings = encodingsOf(request.header('accept-encoding'))
       const file = ready.find(target, encodings, path)
-      return file && toParts(200, file.headers, file.body)
+      if (!file) return undefined
+      const headers = target.access?.isHidden ? withNoindex([...file.headers]) : file.headers
+      return toParts(200, headers, file.body)
     },
 
     async send(visit: Visit, target: StaticTarget): Promise<void> {

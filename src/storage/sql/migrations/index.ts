@@ -27,6 +27,7 @@ import { wantedInstances } from './0024-wanted-instances.ts'
 import { routeChanges } from './0025-route-changes.ts'
 import { purgeLog } from './0026-purge-log.ts'
 import { scaling } from './0027-scaling.ts'
+import { protection } from './0028-protection.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -56,4 +57,5 @@ export const MIGRATIONS: readonly Migration[] = [
   routeChanges,
   purgeLog,
   scaling,
+  protection,
 ]

@@ -1,0 +1,92 @@
+/**
+ * Compares passwords with their hashes. A comparison is slow on purpose, so visitors can not ask for as many as they like:
+ *
+ *   - wrong passwords are limited for each client's network, over all environments, and for each environment
+ *   - one comparison runs at a time, so that the thread pool stays free for files; few wait, and few of one environment
+ *   - the password that was right last is remembered for each environment, as an HMAC under a key of this process:
+ *     programs send it with every request
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createBuckets, matchesPasswordHash } from '../../base/index.ts'
+import type { Limits } from '../limits.ts'
+import { createQuota } from '../quota.ts'
+
+export type PasswordAttempt = {
+  environment: string
+  hash: string
+  password: string
+  /** The network of the client; undefined where it is not known. */
+  client: string | undefined
+}
+
+export type PasswordResult = 'right' | 'wrong' | { retryAfterSeconds: number }
+
+type Parts = { limits: Limits; now(): number }
+
+export function createPasswords({ limits, now }: Parts) {
+  const { unlockTriesOfClient, unlockTriesOfEnvironment } = limits
+  // Apart, so that a client with many networks can not push the environments out.
+  const ofClients = createBuckets({ now })
+  const ofEnvironments = createBuckets({ now })
+  const places = createQuota({
+    max: limits.unlocksWaiting,
+    maxPerOwner: limits.unlocksWaitingPerEnvironment,
+    reserved: 1,
+  })
+  const key = randomBytes(32)
+  const remembered = new Map<string, { hash: string; mac: Buffer }>()
+  let last: Promise<unknown> = Promise.resolve()
+
+  const macOf = (password: string): Buffer => createHmac('sha256', key).update(password).digest()
+
+  function isRemembered({ environment, hash, password }: PasswordAttempt): boolean {
+    const known = remembered.get(environment)
+    return known?.hash === hash && timingSafeEqual(known.mac, macOf(password))
+  }
+
+  function remember({ environment, hash, password }: PasswordAttempt) {
+    remembered.delete(environment)
+    remembered.set(environment, { hash, mac: macOf(password) })
+    const [oldest] = remembered.keys()
+    if (remembered.size > limits.rememberedPasswords && oldest !== undefined) remembered.delete(oldest)
+  }
+
+  /** The milliseconds until another attempt may be made; 0 if this one may. With a negative cost it is given back. */
+  function pay({ client = 'unknown', environment }: PasswordAttempt, cost: 1 | -1): number {
+    return (
+      ofClients.take(client, cost, unlockTriesOfClient) ||
+      ofEnvironments.take(environment, cost, unlockTriesOfEnvironment)
+    )
+  }
+
+  /** After the comparisons that wait already. */
+  function compare({ password, hash }: PasswordAttempt): Promise<boolean> {
+    const result = last.then(() => matchesPasswordHash(password, hash))
+    last = result.catch(() => undefined)
+    return result
+  }
+
+  return {
+    async check(attempt: PasswordAttempt): Promise<PasswordResult> {
+      if (isRemembered(attempt)) return 'right'
+      const waitMs = pay(attempt, 1)
+      if (waitMs > 0) return { retryAfterSeconds: Math.ceil(waitMs / 1000) }
+      if (attempt.password.length > limits.unlockPasswordLength) return 'wrong'
+      if (!places.take(attempt.environment)) {
+        pay(attempt, -1)
+        return { retryAfterSeconds: limits.unlockRetrySeconds }
+      }
+      try {
+        if (!(await compare(attempt))) return 'wrong'
+      } finally {
+        places.giveBack(attempt.environment)
+      }
+      remember(attempt)
+      // Only wrong ones count: an office with one address may have many visitors.
+      pay(attempt, -1)
+      return 'right'
+    },
+  }
+}
+
+export type Passwords = ReturnType<typeof createPasswords>
