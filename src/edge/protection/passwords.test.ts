@@ -95,6 +95,15 @@ test('few comparisons wait, and few of one environment; the others are told to c
   assert.equal(await check('g'), 'wrong')
 })
 
+test('one password that is sent many times at once is compared once, and counts once', async () => {
+  const { check } = setUp({ unlockTriesOfClient: FEW, unlocksWaiting: 1, unlocksWaitingPerEnvironment: 1 })
+  const many = (password: string) => Promise.all(Array.from({ length: 20 }, () => check(password)))
+  assert.deepEqual(new Set(await many('wrong')), new Set(['wrong']))
+  assert.deepEqual(new Set(await many(RIGHT)), new Set(['right']))
+  assert.equal(await check('another'), 'wrong')
+  assert.deepEqual(await check('and another'), { retryAfterSeconds: 10 })
+})
+
 test('a password that no environment can have is wrong without a comparison', async () => {
   const { check } = setUp({ unlocksWaiting: 0, unlocksWaitingPerEnvironment: 0 })
   assert.equal(await check('x'.repeat(LIMITS.unlockPasswordLength + 1)), 'wrong')

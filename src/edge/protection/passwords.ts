@@ -3,8 +3,9 @@
  *
  *   - wrong passwords are limited for each client's network, over all environments, and for each environment
  *   - one comparison runs at a time, so that the thread pool stays free for files; few wait, and few of one environment
+ *   - the same password that is sent again meanwhile waits for the same comparison
  *   - the password that was right last is remembered for each environment, as an HMAC under a key of this process:
- *     programs send it with every request
+ *     programs send it with every request, and several at a time
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createBuckets, matchesPasswordHash } from '../../base/index.ts'
@@ -35,18 +36,20 @@ export function createPasswords({ limits, now }: Parts) {
   })
   const key = randomBytes(32)
   const remembered = new Map<string, { hash: string; mac: Buffer }>()
+  /** Those that wait or run, by environment, client, hash and password. */
+  const comparisons = new Map<string, Promise<PasswordResult>>()
   let last: Promise<unknown> = Promise.resolve()
 
   const macOf = (password: string): Buffer => createHmac('sha256', key).update(password).digest()
 
-  function isRemembered({ environment, hash, password }: PasswordAttempt): boolean {
+  function isRemembered({ environment, hash }: PasswordAttempt, mac: Buffer): boolean {
     const known = remembered.get(environment)
-    return known?.hash === hash && timingSafeEqual(known.mac, macOf(password))
+    return known?.hash === hash && timingSafeEqual(known.mac, mac)
   }
 
-  function remember({ environment, hash, password }: PasswordAttempt) {
+  function remember({ environment, hash }: PasswordAttempt, mac: Buffer) {
     remembered.delete(environment)
-    remembered.set(environment, { hash, mac: macOf(password) })
+    remembered.set(environment, { hash, mac })
     const [oldest] = remembered.keys()
     if (remembered.size > limits.rememberedPasswords && oldest !== undefined) remembered.delete(oldest)
   }
@@ -66,25 +69,36 @@ export function createPasswords({ limits, now }: Parts) {
     return result
   }
 
+  async function attemptOnce(attempt: PasswordAttempt, mac: Buffer): Promise<PasswordResult> {
+    const waitMs = pay(attempt, 1)
+    if (waitMs > 0) return { retryAfterSeconds: Math.ceil(waitMs / 1000) }
+    if (!places.take(attempt.environment)) {
+      pay(attempt, -1)
+      return { retryAfterSeconds: limits.unlockRetrySeconds }
+    }
+    try {
+      if (!(await compare(attempt))) return 'wrong'
+    } finally {
+      places.giveBack(attempt.environment)
+    }
+    remember(attempt, mac)
+    // Only wrong ones count: an office with one address may have many visitors.
+    pay(attempt, -1)
+    return 'right'
+  }
+
   return {
     async check(attempt: PasswordAttempt): Promise<PasswordResult> {
-      if (isRemembered(attempt)) return 'right'
-      const waitMs = pay(attempt, 1)
-      if (waitMs > 0) return { retryAfterSeconds: Math.ceil(waitMs / 1000) }
-      if (attempt.password.length > limits.unlockPasswordLength) return 'wrong'
-      if (!places.take(attempt.environment)) {
-        pay(attempt, -1)
-        return { retryAfterSeconds: limits.unlockRetrySeconds }
-      }
-      try {
-        if (!(await compare(attempt))) return 'wrong'
-      } finally {
-        places.giveBack(attempt.environment)
-      }
-      remember(attempt)
-      // Only wrong ones count: an office with one address may have many visitors.
-      pay(attempt, -1)
-      return 'right'
+      const { environment, hash, password, client } = attempt
+      if (password.length > limits.unlockPasswordLength) return 'wrong'
+      const mac = macOf(password)
+      if (isRemembered(attempt, mac)) return 'right'
+      const name = `${environment} ${client} ${hash} ${mac.toString('base64')}`
+      const same = comparisons.get(name)
+      if (same) return same
+      const result = attemptOnce(attempt, mac).finally(() => comparisons.delete(name))
+      comparisons.set(name, result)
+      return result
     },
   }
 }

@@ -12,6 +12,9 @@ export const processesOf = (servicePid: number): Partial<Record<Role, number>> =
 export const agentsOf = (servicePid: number): number[] =>
   allOf(servicePid).flatMap(({ role, pid }) => (role === 'agent' ? pid : []))
 
+export const edgesOf = (servicePid: number): number[] =>
+  allOf(servicePid).flatMap(({ role, pid }) => (role === 'edge' ? pid : []))
+
 /** In the order of their starts. */
 function allOf(servicePid: number): { role: Role; pid: number }[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
