@@ -10,7 +10,8 @@ import { secretFromStdin } from './variable-pairs.ts'
 
 export async function showProtection(call: ClientCall): Promise<undefined> {
   const { environment } = await atEnvironment(call)
-  const { production, protection } = environment
+  const { production, protection } = environment as Partial<resources.Environment>
+  if (!protection) throw new UsageError('the service is of an earlier version, which shows every site to everyone')
   if (call.options.json) return void call.terminal.print(JSON.stringify({ production, protection }))
   call.terminal.print(
     factsOf({

@@ -10,7 +10,7 @@ const NAME = 'headland_unlock'
 const LIFETIME_SECONDS = 30 * 24 * 60 * 60
 
 /** A visitor may have some more by this name, set by another host of the same domain. */
-const MAX_TRIED = 4
+const MAX_TRIED = 16
 
 type Lock = { environment: string; cookieKey: string }
 

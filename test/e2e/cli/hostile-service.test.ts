@@ -85,6 +85,12 @@ const TYPED: Record<string, string[][]> = {
     ['shop.example.com', ...AT],
     ['unknown.example.com', ...AT],
   ],
+  protection: [AT],
+  'protection password': [AT, [...AT, '--end']],
+  'protection addresses': [
+    ['203.0.113.0/24', ...AT],
+    ['--end', ...AT],
+  ],
   variables: [AT, [...AT, '--show']],
   'variables set': [['A=1', ...AT]],
   'variables unset': [['A', ...AT]],
