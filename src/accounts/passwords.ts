@@ -1,5 +1,5 @@
 /** Passwords of people. All hashes of the process share one queue. */
-import { makePasswordHash, matchesPasswordHash, randomPasswordHash } from '../base/index.ts'
+import { makePasswordHash, matchesPasswordHash, randomPasswordHash } from '../passwords/index.ts'
 import { createPasswordQueue, type Turn } from './password-queue.ts'
 
 /** One for the process, which has one set of processors and one thread pool. */

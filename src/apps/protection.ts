@@ -3,9 +3,10 @@
  * is derived from the master key and that hash: nothing of it is stored, all edges have the same one also after a
  * restart, and another password, even the same one set again, ends all cookies.
  */
-import { checkPasswordHash } from '../base/index.ts'
+
 import { fieldInvalid, LIMITS, type resources } from '../contract/index.ts'
 import { readAddressRange, writeAddressRange } from '../http/index.ts'
+import { checkPasswordHash } from '../passwords/index.ts'
 import type { Vault } from '../storage/index.ts'
 
 export type StoredProtection = { passwordHash: string | null; addresses: readonly string[] }

@@ -1,6 +1,5 @@
 /** Who may see an environment: a password, addresses, or both. */
 import { LIMITS, type resources, UsageError } from '../../contract/index.ts'
-import { readAddressRange } from '../../http/index.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
 import { factsOf, oneLine, printResult } from '../output/rows.ts'
@@ -32,9 +31,6 @@ export async function setAddresses(call: ClientCall): Promise<undefined> {
   const { positionals, options } = call
   if ((options.end === true) === positionals.length > 0)
     throw new UsageError('usage: headland protection addresses ADDRESS…, or headland protection addresses --end')
-  const wrong = positionals.find((text) => !readAddressRange(text))
-  if (wrong !== undefined)
-    throw new UsageError(`'${wrong}' is neither an address nor a range of addresses, such as 203.0.113.0/24`)
   await change(call, { addresses: positionals })
 }
 

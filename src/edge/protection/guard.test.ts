@@ -4,7 +4,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { before, type TestContext, test } from 'node:test'
 import { ask, askRaw, HOST, serverTarget, startTestEdge, startUpstream } from '../../../test/support/edge/edge.ts'
 import { until } from '../../../test/support/until.ts'
-import { makePasswordHash } from '../../base/index.ts'
+import { makePasswordHash } from '../../passwords/index.ts'
 import type { Limits } from '../limits.ts'
 import type { Access, Protection, Target } from '../routes.ts'
 
@@ -103,7 +103,7 @@ test('a second Authorization header beside the password does not reach the app',
   assert.equal(asked[0]?.rawHeaders.join().includes('Bearer'), false)
 })
 
-test('visitors who may see it share stored pages, and nobody else gets one', async (t) => {
+test('visitors who may see it share stored pages, and others get none', async (t) => {
   const { port, asked } = await setUp(t, {
     listener: (_, response) => {
       response.writeHead(200, { 'cache-control': 's-maxage=600', vary: 'Cookie' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { makePasswordHash } from '../../base/index.ts'
+import { makePasswordHash } from '../../passwords/index.ts'
 import { LIMITS } from '../limits.ts'
 import { createPasswords } from './passwords.ts'
 

@@ -8,9 +8,10 @@
  *     programs send it with every request, and several at a time
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { createBuckets, matchesPasswordHash } from '../../base/index.ts'
+import { matchesPasswordHash } from '../../passwords/index.ts'
 import type { Limits } from '../limits.ts'
 import { createQuota } from '../quota.ts'
+import { createAttempts } from './attempts.ts'
 
 export type PasswordAttempt = {
   environment: string
@@ -25,10 +26,8 @@ export type PasswordResult = 'right' | 'wrong' | { retryAfterSeconds: number }
 type Parts = { limits: Limits; now(): number }
 
 export function createPasswords({ limits, now }: Parts) {
-  const { unlockTriesOfClient, unlockTriesOfEnvironment } = limits
-  // Apart, so that a client with many networks can not push the environments out.
-  const ofClients = createBuckets({ now })
-  const ofEnvironments = createBuckets({ now })
+  const ofClients = createAttempts(limits.unlockTriesOfClient, now)
+  const ofEnvironments = createAttempts(limits.unlockTriesOfEnvironment, now)
   const places = createQuota({
     max: limits.unlocksWaiting,
     maxPerOwner: limits.unlocksWaitingPerEnvironment,
@@ -54,12 +53,13 @@ export function createPasswords({ limits, now }: Parts) {
     if (remembered.size > limits.rememberedPasswords && oldest !== undefined) remembered.delete(oldest)
   }
 
-  /** The milliseconds until another attempt may be made; 0 if this one may. With a negative cost it is given back. */
-  function pay({ client = 'unknown', environment }: PasswordAttempt, cost: 1 | -1): number {
-    return (
-      ofClients.take(client, cost, unlockTriesOfClient) ||
-      ofEnvironments.take(environment, cost, unlockTriesOfEnvironment)
-    )
+  /** 0 if the attempt may be made, otherwise the milliseconds until it may. */
+  const take = ({ client = 'unknown', environment }: PasswordAttempt): number =>
+    ofClients.take(client) || ofEnvironments.take(environment)
+
+  function giveBack({ client = 'unknown', environment }: PasswordAttempt) {
+    ofClients.giveBack(client)
+    ofEnvironments.giveBack(environment)
   }
 
   /** After the comparisons that wait already. */
@@ -70,10 +70,10 @@ export function createPasswords({ limits, now }: Parts) {
   }
 
   async function attemptOnce(attempt: PasswordAttempt, mac: Buffer): Promise<PasswordResult> {
-    const waitMs = pay(attempt, 1)
+    const waitMs = take(attempt)
     if (waitMs > 0) return { retryAfterSeconds: Math.ceil(waitMs / 1000) }
     if (!places.take(attempt.environment)) {
-      pay(attempt, -1)
+      giveBack(attempt)
       return { retryAfterSeconds: limits.unlockRetrySeconds }
     }
     try {
@@ -83,7 +83,7 @@ export function createPasswords({ limits, now }: Parts) {
     }
     remember(attempt, mac)
     // Only wrong ones count: an office with one address may have many visitors.
-    pay(attempt, -1)
+    giveBack(attempt)
     return 'right'
   }
 
