@@ -31,8 +31,8 @@ export function sendForm(response: ServerResponse, { host, to, fault, status = 4
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --back: #f4f6f8; --card: #fff; --line: #d5dbe1; --ink: #17202a; --soft: #5a6774; --accent: #0b63ce; --on: #fff; --bad: #b3261e }
-@media (prefers-color-scheme: dark) { :root { --back: #0f1419; --card: #182028; --line: #36414c; --ink: #e8edf2; --soft: #9aa7b4; --accent: #7db4ff; --on: #06203f; --bad: #ff9d94 } }
+:root { color-scheme: light dark; --back: #f4f6f8; --card: #fff; --line: #d5dbe1; --edge: #7f8b97; --ink: #17202a; --soft: #56636f; --accent: #0a6378; --on: #fff; --bad: #b3261e }
+@media (prefers-color-scheme: dark) { :root { --back: #0f1419; --card: #182028; --line: #303b45; --edge: #75828f; --ink: #e8edf2; --soft: #a3afbb; --accent: #6cc5dc; --on: #04222b; --bad: #ff9d94 } }
 * { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; min-height: 100svh; display: grid; place-items: center; padding: 1.5rem; background: var(--back); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
 main { width: 100%; max-width: 24rem; padding: 2rem; background: var(--card); border: 1px solid var(--line); border-radius: .875rem; box-shadow: 0 1px 2px rgb(0 0 0 / .05), 0 12px 32px -16px rgb(0 0 0 / .25) }
@@ -41,7 +41,7 @@ h1 { margin: 1rem 0 .25rem; font-size: 1.25rem; line-height: 1.3 }
 p { margin: 0; color: var(--soft); overflow-wrap: anywhere }
 form { margin-top: 1.5rem; display: grid; gap: .5rem }
 label { font-weight: 600 }
-input, button { width: 100%; min-height: 2.75rem; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: .5rem; font: inherit; color: inherit; background: var(--back) }
+input, button { width: 100%; min-height: 2.75rem; padding: .5rem .75rem; border: 1px solid var(--edge); border-radius: .5rem; font: inherit; color: inherit; background: var(--back) }
 input[aria-invalid] { border-color: var(--bad) }
 button { margin-top: .5rem; border-color: transparent; background: var(--accent); color: var(--on); font-weight: 600; cursor: pointer }
 button:hover { filter: brightness(1.08) }
