@@ -17,9 +17,11 @@ export class CountedResponse<Request extends IncomingMessage = IncomingMessage> 
 
 type Headers = readonly string[] | OutgoingHttpHeaders | undefined
 
+/** The headers are the last argument; a reason may stand before them. */
 function changed([status, ...given]: unknown[], change: (headers: readonly string[]) => string[]): unknown[] {
-  const reason = typeof given[0] === 'string' ? [given.shift()] : []
-  return [status, ...reason, change(toList(given[0] as Headers))]
+  const reason = typeof given[0] === 'object' ? undefined : given[0]
+  const headers = given.find((one) => typeof one === 'object') as Headers
+  return [status, ...(reason === undefined ? [] : [reason]), change(toList(headers))]
 }
 
 const isList = (headers: Headers): headers is readonly string[] => Array.isArray(headers)

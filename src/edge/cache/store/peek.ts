@@ -29,9 +29,6 @@ const READY_BODY_BYTES = 64 * 1024
 
 type Ready = { ageSeconds: number; ttlSeconds: number; isHidden: boolean; body: Buffer; wire: Wire }
 
-/** A stored response as one client gets it. */
-type Chosen = { stored: StoredResponse; representation: Representation; use: Use; isHidden: boolean }
-
 export function createPeek({ now, mayUseStored, store, forwarded }: Parts) {
   const ready = new Map<StoredResponse, Ready>()
   let readyBytes = 0
@@ -46,7 +43,8 @@ export function createPeek({ now, mayUseStored, store, forwarded }: Parts) {
   }
 
   /** As head and body for the first request of a second, in one buffer for the others. */
-  function wireOf({ stored, representation, use: { ageSeconds, ttlSeconds }, isHidden }: Chosen): Wire {
+  function wireOf(stored: StoredResponse, representation: Representation, use: Use, isHidden: boolean): Wire {
+    const { ageSeconds, ttlSeconds } = use
     const { body } = representation
     const known = ready.get(stored)
     const isSameTime = known?.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds
@@ -94,7 +92,7 @@ export function createPeek({ now, mayUseStored, store, forwarded }: Parts) {
     stored.isUsed = true
     forgetReady(nowMs)
     const representation = chooseRepresentation(stored, body, accepted)
-    return wireOf({ stored, representation, use, isHidden: access?.isHidden === true })
+    return wireOf(stored, representation, use, access?.isHidden === true)
   }
 }
 
