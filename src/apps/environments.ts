@@ -22,6 +22,7 @@ import {
 } from '../storage/index.ts'
 import { newHostLabel } from './label.ts'
 import { notifyBelow } from './notify-below.ts'
+import { NO_PROTECTION, readProtection, type StoredProtection, writeProtection } from './protection.ts'
 import type { SealedVariable } from './variables.ts'
 
 export type Environment = {
@@ -35,6 +36,8 @@ export type Environment = {
   rootDirectory: string
   suspiciousOutput: resources.SuspiciousOutput
   scaling: resources.Scaling
+  isProduction: boolean
+  protection: StoredProtection
   variables: SealedVariable[]
   hostLabel: string | null
   /** The user that its code runs as, if the service can choose users. */
@@ -45,17 +48,19 @@ export type Environment = {
   updateTime: number
 }
 
-/** Without its variables, which may be half a megabyte: most requests do not need them. */
 /** An environment for which the edge answers. */
-export type RoutableEnvironment = { id: string; hostLabel: string; liveDeployment: string | null }
+export type RoutableEnvironment = Pick<Environment, 'id' | 'liveDeployment' | 'isProduction' | 'protection'> & {
+  hostLabel: string
+}
 
+/** Without its variables, which may be half a megabyte: most requests do not need them. */
 export type EnvironmentHead = Omit<Environment, 'variables'>
 
 export type EnvironmentDraft = Pick<
   Environment,
   'displayName' | 'branch' | 'cmsEnvironment' | 'rootDirectory' | 'variables'
 > &
-  Partial<Pick<Environment, 'suspiciousOutput' | 'scaling'>>
+  Partial<Pick<Environment, 'suspiciousOutput' | 'scaling' | 'isProduction' | 'protection'>>
 export type EnvironmentChange = Partial<Omit<EnvironmentDraft, 'branch'>>
 
 type HeadRow = Omit<EnvironmentRow, 'shell_variables'>
@@ -71,6 +76,8 @@ type EnvironmentRow = {
   root_directory: string
   suspicious_output: string | null
   scaling: string | null
+  is_production: number
+  protection: string | null
   shell_variables: string
   host_label: string | null
   uid: number | null
@@ -80,8 +87,12 @@ type EnvironmentRow = {
   update_time: number
 }
 
+type RoutableRow = Pick<EnvironmentRow, 'id' | 'live_deployment' | 'is_production' | 'protection'> & {
+  host_label: string
+}
+
 const headColumns = statement`e.id, e.account_id, e.app_id, a.name AS app_name, e.display_name, e.branch,
-  e.cms_environment, e.root_directory, e.suspicious_output, e.scaling, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time`
+  e.cms_environment, e.root_directory, e.suspicious_output, e.scaling, e.is_production, e.protection, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time`
 
 const selectedHead = statement`SELECT ${headColumns} FROM environments e JOIN apps a ON a.id = e.app_id`
 const selected = statement`
@@ -183,13 +194,15 @@ function readsOf(sql: Sql) {
     async routable(ids?: readonly string[]): Promise<RoutableEnvironment[]> {
       if (ids?.length === 0) return []
       const among = ids === undefined ? statement`1 = 1` : statement`id IN (${list(ids)})`
-      const rows = await sql.query<{ id: string; host_label: string; live_deployment: string | null }>(statement`
-        SELECT id, host_label, live_deployment FROM environments
+      const rows = await sql.query<RoutableRow>(statement`
+        SELECT id, host_label, live_deployment, is_production, protection FROM environments
         WHERE host_label IS NOT NULL AND state <> 'DELETING' AND ${among}`)
-      return rows.map(({ id, host_label, live_deployment }) => ({
-        id,
-        hostLabel: host_label,
-        liveDeployment: live_deployment,
+      return rows.map((row) => ({
+        id: row.id,
+        hostLabel: row.host_label,
+        liveDeployment: row.live_deployment,
+        isProduction: row.is_production === 1,
+        protection: readProtection(row.protection),
       }))
     },
 
@@ -272,10 +285,11 @@ const writesOf = (clock: Clock) => ({
     const now = clock.now()
     await tx.query(statement`
       INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
-        suspicious_output, scaling, shell_variables, state, create_time, update_time)
+        suspicious_output, scaling, is_production, protection, shell_variables, state, create_time, update_time)
       VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
         ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null},
-        ${draft.scaling ? JSON.stringify(draft.scaling) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
+        ${draft.scaling ? JSON.stringify(draft.scaling) : null}, ${draft.isProduction ? 1 : 0},
+        ${writeProtection(draft.protection ?? NO_PROTECTION)}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
     await notifyBelow(tx, id, '')
   },
 
@@ -284,7 +298,8 @@ const writesOf = (clock: Clock) => ({
     await tx.query(statement`
       UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
         root_directory = ${after.rootDirectory}, suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
-        scaling = ${JSON.stringify(after.scaling)}, shell_variables = ${JSON.stringify(after.variables)},
+        scaling = ${JSON.stringify(after.scaling)}, is_production = ${after.isProduction ? 1 : 0},
+        protection = ${writeProtection(after.protection)}, shell_variables = ${JSON.stringify(after.variables)},
         update_time = ${clock.now()}
       WHERE id = ${before.id}`)
     await notifyBelow(tx, before.id, '')
@@ -354,6 +369,8 @@ const toHead = (row: HeadRow): EnvironmentHead => ({
   suspiciousOutput:
     row.suspicious_output === null ? resources.DEFAULT_SUSPICIOUS_OUTPUT : JSON.parse(row.suspicious_output),
   scaling: row.scaling === null ? resources.DEFAULT_SCALING : resources.checkScaling(JSON.parse(row.scaling)),
+  isProduction: row.is_production === 1,
+  protection: readProtection(row.protection),
   hostLabel: row.host_label,
   uid: row.uid,
   liveDeployment: row.live_deployment,

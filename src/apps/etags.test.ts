@@ -26,6 +26,10 @@ test('every change that a user can make gives another etag, and what the service
     { scaling: { minInstances: 1, maxInstances: 1, requestsPerInstance: 10 } },
     { scaling: { minInstances: 0, maxInstances: 2, requestsPerInstance: 10 } },
     { scaling: { minInstances: 0, maxInstances: 1, requestsPerInstance: 11 } },
+    { isProduction: false },
+    { protection: { passwordHash: 'one', addresses: [] } },
+    { protection: { passwordHash: 'two', addresses: [] } },
+    { protection: { passwordHash: null, addresses: ['::1'] } },
     { variables: [] },
     { variables: variables.seal(ID, [{ key: 'A', value: '2' }]) },
     { variables: [...environment.variables, ...variables.seal(ID, [{ key: 'B', value: '1' }])] },
@@ -40,6 +44,11 @@ test('every change that a user can make gives another etag, and what the service
 test('the default number of instances leaves the etag as it was before there was one', () => {
   const scaling = { requestsPerInstance: 10, maxInstances: 1, minInstances: 0 }
   assert.equal(environmentEtag({ ...environment, scaling }), environmentEtag(environment))
+})
+
+test('a public environment has the etag that it had before there were others', () => {
+  const open = { isProduction: true, protection: { passwordHash: null, addresses: [] } }
+  assert.equal(environmentEtag({ ...environment, ...open }), environmentEtag(environment))
 })
 
 test('fields that are split differently have different etags', () => {

@@ -9,6 +9,7 @@ import type { EntityTags } from '../http/index.ts'
 import type { App } from './apps.ts'
 import type { DomainList } from './domains.ts'
 import type { Environment } from './environments.ts'
+import { NO_PROTECTION } from './protection.ts'
 import type { SealedVariable } from './variables.ts'
 
 /** All of them must match. */
@@ -16,7 +17,7 @@ export type Preconditions = readonly EntityTags[]
 
 export const appEtag = ({ id, region }: App): string => etagOf([id, region])
 
-/** Without settings of instances it is the etag that earlier versions gave. */
+/** Of a public environment without settings of instances it is the etag that earlier versions gave. */
 export const environmentEtag = ({
   id,
   displayName,
@@ -24,12 +25,19 @@ export const environmentEtag = ({
   rootDirectory,
   suspiciousOutput,
   scaling = resources.DEFAULT_SCALING,
+  isProduction = true,
+  protection = NO_PROTECTION,
   variables,
 }: Pick<Environment, 'id' | 'displayName' | 'cmsEnvironment' | 'rootDirectory' | 'variables'> &
-  Partial<Pick<Environment, 'suspiciousOutput' | 'scaling'>>): string => {
+  Partial<Pick<Environment, 'suspiciousOutput' | 'scaling' | 'isProduction' | 'protection'>>): string => {
   const kept = [id, displayName, cmsEnvironment, rootDirectory, suspiciousOutput, variables]
   const isDefault = resources.SCALING_FIELDS.every((field) => scaling[field] === resources.DEFAULT_SCALING[field])
-  return etagOf(isDefault ? kept : [...kept, resources.scalingOf(scaling)])
+  const isPublic = isProduction && protection.passwordHash === null && protection.addresses.length === 0
+  return etagOf([
+    ...kept,
+    ...(isDefault ? [] : [resources.scalingOf(scaling)]),
+    ...(isPublic ? [] : [{ isProduction, protection }]),
+  ])
 }
 
 export const variableEtag = (variable: SealedVariable): string => etagOf(variable)

@@ -18,5 +18,14 @@ export {
   variableEtag,
 } from './etags.ts'
 export { notifyBelow } from './notify-below.ts'
+export {
+  type CookieKeys,
+  checkAddresses,
+  checkProtection,
+  createCookieKeys,
+  NO_PROTECTION,
+  type StoredProtection,
+  shownProtection,
+} from './protection.ts'
 export { createTokens, type Tokens, type TokenUse } from './tokens.ts'
 export { createVariables, type SealedVariable, type Variables } from './variables.ts'

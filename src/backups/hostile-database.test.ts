@@ -103,6 +103,9 @@ const ROWS: Record<string, string> = {
     UPDATE environments SET scaling = '{"minInstances":0,"maxInstances":"1","requestsPerInstance":1}'`,
   'no numbers of instances where they should be': "UPDATE environments SET scaling = 'null'",
   'an index of files that is a path': "UPDATE deployments SET earlier_index = '../../../secret.index'",
+  'a password whose comparison takes all memory': `
+    UPDATE environments SET protection = '{"passwordHash":"scrypt$1073741824$8$3$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","addresses":[]}'`,
+  'a protection that protects nothing': `UPDATE environments SET protection = '{"passwordHash":null,"addresses":"::/0"}'`,
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",
   'a digest that is a path': "UPDATE builds SET output_digest = 'sha256:../../../../etc'",
   'an archive that is a path': "UPDATE builds SET archive_digest = '/etc/shadow'",

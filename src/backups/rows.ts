@@ -1,8 +1,9 @@
 /**
  * Checks of rows that decide about paths, users and programs, whether the backup is authenticated or not: ids are ids,
- * digests are digests, users are those of tenants, numbers of instances are allowed ones, and no path leads upwards. The
- * code that uses them checks again.
+ * digests are digests, users are those of tenants, numbers of instances are allowed ones, protections are whole, and no
+ * path leads upwards. The code that uses them checks again.
  */
+import { checkProtection } from '../apps/index.ts'
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
 import { resources } from '../contract/index.ts'
@@ -42,8 +43,7 @@ function label(value: Value) {
   if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
 }
 
-const EARLIER_FILES_SINCE = MIGRATIONS.find(({ name }) => name === 'earlier files')?.id ?? 0
-const SCALING_SINCE = MIGRATIONS.find(({ name }) => name === 'scaling')?.id ?? 0
+const sinceOf = (migration: string): number => MIGRATIONS.find(({ name }) => name === migration)?.id ?? 0
 
 /** `since`: the migration that added it, if backups may be older. */
 type Table = { table: string; since?: number; columns: Record<string, Check>; read(after: Statement): Statement }
@@ -59,10 +59,17 @@ const TABLES: readonly Table[] = [
   },
   {
     table: 'environments',
-    since: SCALING_SINCE,
+    since: sinceOf('scaling'),
     columns: { scaling: json(resources.checkScaling) },
     read: (after) => statement`
       SELECT rowid AS at, scaling FROM environments WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'environments',
+    since: sinceOf('protection'),
+    columns: { protection: json(checkProtection) },
+    read: (after) => statement`
+      SELECT rowid AS at, protection FROM environments WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'builds',
@@ -89,7 +96,7 @@ const TABLES: readonly Table[] = [
   },
   {
     table: 'deployments',
-    since: EARLIER_FILES_SINCE,
+    since: sinceOf('earlier files'),
     columns: { earlier_index: orNull(down) },
     read: (after) => statement`
       SELECT rowid AS at, earlier_index FROM deployments WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,

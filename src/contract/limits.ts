@@ -28,6 +28,11 @@ export const LIMITS = {
   domains: 50,
   /** Certificates that an account has uploaded. */
   uploadedCertificates: 100,
+  /** Characters of the password of an environment: minimum and maximum. */
+  minProtectionPasswordLength: 8,
+  maxProtectionPasswordLength: 128,
+  /** Addresses and ranges from which an environment can be seen. */
+  protectionAddresses: 100,
   /** Items of a list page: the default and the maximum. */
   pageSizeDefault: 50,
   maxPageSize: 200,

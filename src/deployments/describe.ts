@@ -1,5 +1,5 @@
 /** An environment as callers see it. */
-import { type Environment, environmentEtag, variableEtag } from '../apps/index.ts'
+import { type Environment, environmentEtag, shownProtection, variableEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
 import type { LatestBuild, Pin } from '../builds/index.ts'
 import { names, type resources } from '../contract/index.ts'
@@ -53,6 +53,8 @@ export function describeEnvironment(
     rootDirectory: environment.rootDirectory,
     suspiciousOutput: environment.suspiciousOutput,
     ...environment.scaling,
+    production: environment.isProduction,
+    protection: shownProtection(environment.protection),
     url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
     domains,
     build: liveBuild ? names.buildResource(at, liveBuild) : '',

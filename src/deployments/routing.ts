@@ -4,10 +4,17 @@
  * A change costs the same however many environments there are: only those that were touched are read and sent.
  */
 import { join } from 'node:path'
-import type { Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
+import type { CookieKeys, Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
 import { type Clock, type Log, type Repetition, repeat, systemClock } from '../base/index.ts'
 import type { BuildOutput, Outputs } from '../builds/index.ts'
-import { type EdgeMember, type Edges, type EnvironmentRoutes, MANIFEST_NAME, type RouteTarget } from '../edge/index.ts'
+import {
+  type Access,
+  type EdgeMember,
+  type Edges,
+  type EnvironmentRoutes,
+  MANIFEST_NAME,
+  type RouteTarget,
+} from '../edge/index.ts'
 import type { Transaction } from '../storage/index.ts'
 import { isIndexName } from './earlier-index-name.ts'
 import type { Folders } from './folders.ts'
@@ -25,6 +32,7 @@ type Parts = {
   clock: Clock
   log: Log
   environments: Pick<Environments, 'routable' | 'routesRevision' | 'routesChangedSince' | 'touchRoutes' | 'labelsIn'>
+  cookieKeyOf: CookieKeys
   domains: Pick<Domains, 'routed'>
   deployments: Pick<Deployments, 'outputsOf' | 'earlierIndexesOf'>
   outputs: Pick<Outputs, 'filesOf' | 'edgeFolderOf'>
@@ -37,7 +45,7 @@ type Parts = {
 type Made = { outputs: ReadonlyMap<string, BuildOutput>; indexes: ReadonlyMap<string, string> }
 
 export function createRouting(parts: Parts) {
-  const { clock, log, environments, domains, deployments, outputs, folders, edges, domain } = parts
+  const { clock, log, environments, cookieKeyOf, domains, deployments, outputs, folders, edges, domain } = parts
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
   /** The newest that was sent. */
@@ -90,16 +98,26 @@ export function createRouting(parts: Parts) {
     return new Map([...custom].map(([id, names]) => [id, names.filter(isFree)]))
   }
 
-  function routesOf(
-    { id, hostLabel, liveDeployment }: RoutableEnvironment,
-    custom: readonly Domain[],
-    made: Made,
-  ): EnvironmentRoutes {
+  function routesOf(environment: RoutableEnvironment, custom: readonly Domain[], made: Made): EnvironmentRoutes {
+    const { id, hostLabel, liveDeployment } = environment
     const target = { ...targetOf(id, liveDeployment, made), ...earlierFilesOf(id, liveDeployment, made) }
     const hosts: Record<string, RouteTarget> = { [`${hostLabel}.${domain}`]: target }
     for (const { name, redirectTo } of custom)
       hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
-    return { environment: id, hosts }
+    const access = accessOf(environment)
+    return { environment: id, hosts, ...(access ? { access } : {}) }
+  }
+
+  /** Undefined for an environment that everybody may see and find. */
+  function accessOf({ id, isProduction, protection }: RoutableEnvironment): Access | undefined {
+    const { passwordHash: hash, addresses } = protection
+    const isProtected = hash !== null || addresses.length > 0
+    if (isProduction && !isProtected) return undefined
+    const password = hash === null ? {} : { password: { hash, cookieKey: cookieKeyOf(id, hash) } }
+    return {
+      ...(isProduction ? {} : { isHidden: true }),
+      ...(isProtected ? { protection: { ...password, ...(addresses.length > 0 ? { addresses } : {}) } } : {}),
+    }
   }
 
   function targetOf(environment: string, deployment: string | null, { outputs: found }: Made): RouteTarget {

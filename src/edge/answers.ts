@@ -25,9 +25,14 @@ type Parts = {
 }
 
 export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts) {
-  function refuse({ socket, onAnswer }: Upgrade, page: Page) {
+  function refuse({ socket, onAnswer, changeHeaders }: Upgrade, page: Page, headers?: Record<string, string>) {
     onAnswer(page.status)
-    refuseUpgrade(socket, page)
+    refuseUpgrade(socket, page, { ...(headers ? { headers } : {}), changeHeaders })
+  }
+
+  function failUpgrade({ socket }: Upgrade, error: unknown) {
+    report(error)
+    socket.destroy()
   }
 
   function fail(response: ServerResponse, error: unknown) {
@@ -93,12 +98,17 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
       isCacheable(visit.request) && cache.answerStored(visit, target),
 
     answerUpgrade(upgrade: Upgrade, target: Routed | undefined) {
-      if (target?.kind === 'server') return upgrades.forward(upgrade, target)
-      // The target was asleep when the upgrade was requested, and has changed to one that cannot be upgraded to.
-      refuse(upgrade, target?.kind === 'static' ? PAGES.badRequest : pageOf(target))
+      try {
+        if (target?.kind === 'server') return upgrades.forward(upgrade, target)
+        // The target was asleep when the upgrade was requested, and has changed to one that cannot be upgraded to.
+        refuse(upgrade, target?.kind === 'static' ? PAGES.badRequest : pageOf(target))
+      } catch (error) {
+        failUpgrade(upgrade, error)
+      }
     },
 
     refuse,
+    failUpgrade,
 
     fail,
   }

@@ -94,6 +94,24 @@ export const LIMITS = {
   rewritesReserved: 10,
   /** How long another host may send nothing after its response has begun. */
   rewriteIdleMs: 120_000,
+  /** Wrong passwords for protected environments, of one client's network: at once, and then one in six seconds. */
+  unlockTriesOfClient: { atOnce: 10, perSecond: 1 / 6 },
+  /** Those for one environment, of all clients together. */
+  unlockTriesOfEnvironment: { atOnce: 100, perSecond: 1 },
+  /** Passwords that wait to be compared: one at a time is. */
+  unlocksWaiting: 32,
+  unlocksWaitingPerEnvironment: 8,
+  /** How long a client is told to wait when those places are taken. */
+  unlockRetrySeconds: 5,
+  /** A longer password is wrong: the API takes none. */
+  unlockPasswordLength: 256,
+  /** The body of the form: a password and a path, with every character escaped. */
+  unlockBodyBytes: 16 * 1024,
+  unlockBodyMs: 15_000,
+  /** A longer address is not returned to: the visitor gets to the start page. */
+  unlockReturnLength: 2048,
+  /** Environments whose right password is remembered, so that programs need not wait for a comparison. */
+  rememberedPasswords: 10_000,
 }
 
 export type Limits = typeof LIMITS

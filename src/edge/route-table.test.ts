@@ -99,3 +99,24 @@ test('files of earlier deployments are known whatever the state of the app', () 
     ['awaited', 'asleep', 'down', 'asleep', 'server', 'awaited'].map((kind) => [kind, '/data/a.index']),
   )
 })
+
+test('who may see an environment holds for each of its hosts, whatever becomes of its instances', () => {
+  const table = createRouteTable()
+  const access = { isHidden: true, protection: { addresses: ['::1'] } }
+  const hosts: Record<string, RouteTarget> = {
+    a: server('e1', 'd1'),
+    b: { kind: 'redirect', environment: 'e1', to: 'a' },
+  }
+  const first = table.setRoutes([{ environment: 'e1', hosts, access }])
+  assert.deepEqual([first.get('a')?.access, first.get('b')?.access], [access, access])
+  const several = [running('i1'), running('i2')].flatMap(({ instances }) => instances)
+  for (const report of [{ state: 'asleep' }, running('i1'), { state: 'running', instances: several }] as const)
+    assert.deepEqual(table.setInstance('d1', report).get('a')?.access, access)
+  const target = table.setInstance('d1', { state: 'running', instances: several }).get('a')
+  assert.ok(target?.kind === 'server' && target.peers?.every((peer) => peer.access === access))
+  assert.deepEqual(table.setInstance('d1', { state: 'running', instances: [] }).get('a')?.access, access)
+  assert.deepEqual(table.forgetInstances().get('a')?.access, access)
+  assert.deepEqual(table.all(), [{ environment: 'e1', hosts, access }])
+  const open = table.setRoutes([{ environment: 'e1', hosts }])
+  assert.deepEqual([open.get('a')?.access, open.get('b')?.access], [undefined, undefined])
+})

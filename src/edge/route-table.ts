@@ -8,24 +8,33 @@
  *   … that keeps crashing                             → down
  *   … that was not reported yet                       → awaited: a request waits
  */
-import type { EnvironmentRoutes, InstanceAddress, InstanceReport, Routed, RouteTarget, ServerTarget } from './routes.ts'
+import type {
+  Access,
+  EnvironmentRoutes,
+  InstanceAddress,
+  InstanceReport,
+  Routed,
+  RouteTarget,
+  ServerTarget,
+} from './routes.ts'
 
 export type RouteChanges = ReadonlyMap<string, Routed | undefined>
 
 export function createRouteTable() {
-  const hostsOf = new Map<string, EnvironmentRoutes['hosts']>()
+  const known = new Map<string, EnvironmentRoutes>()
   const ownerOf = new Map<string, string>()
   const reports = new Map<string, InstanceReport>()
   /** The environment of each deployment that is a server. A deployment belongs to one environment. */
   const environmentOf = new Map<string, string>()
 
-  function resolve(target: RouteTarget): Routed {
-    if (target.kind !== 'server') return target
-    const { kind: _, ...rest } = target
-    const report = reports.get(target.deployment)
+  function resolve(target: RouteTarget, access: Access | undefined): Routed {
+    const shown = access ? { ...target, access } : target
+    if (shown.kind !== 'server') return shown
+    const { kind: _, ...rest } = shown
+    const report = reports.get(shown.deployment)
     switch (report?.state) {
       case 'running':
-        return toServer(target, report.instances)
+        return toServer(shown, report.instances)
       case 'asleep':
       case 'down':
         return { kind: report.state, ...rest }
@@ -34,8 +43,9 @@ export function createRouteTable() {
     }
   }
 
-  function change({ environment, hosts }: EnvironmentRoutes, changes: Map<string, Routed | undefined>) {
-    for (const [host, target] of Object.entries(hostsOf.get(environment) ?? {})) {
+  function change(routes: EnvironmentRoutes, changes: Map<string, Routed | undefined>) {
+    const { environment, hosts, access } = routes
+    for (const [host, target] of Object.entries(known.get(environment)?.hosts ?? {})) {
       if (target.kind === 'server') environmentOf.delete(target.deployment)
       // The name may belong to another environment by now, whose routes came first.
       if (ownerOf.get(host) !== environment) continue
@@ -45,10 +55,10 @@ export function createRouteTable() {
     for (const [host, target] of Object.entries(hosts)) {
       if (target.kind === 'server') environmentOf.set(target.deployment, environment)
       ownerOf.set(host, environment)
-      changes.set(host, resolve(target))
+      changes.set(host, resolve(target, access))
     }
-    if (Object.keys(hosts).length > 0) hostsOf.set(environment, hosts)
-    else hostsOf.delete(environment)
+    if (Object.keys(hosts).length > 0) known.set(environment, routes)
+    else known.delete(environment)
   }
 
   return {
@@ -62,7 +72,7 @@ export function createRouteTable() {
     /** Replaces everything. */
     setAllRoutes(routes: readonly EnvironmentRoutes[]): RouteChanges {
       const kept = new Set(routes.map(({ environment }) => environment))
-      const gone = [...hostsOf.keys()].filter((environment) => !kept.has(environment))
+      const gone = [...known.keys()].filter((environment) => !kept.has(environment))
       return this.setRoutes([...gone.map((environment) => ({ environment, hosts: {} })), ...routes])
     },
 
@@ -72,10 +82,10 @@ export function createRouteTable() {
       else reports.delete(deployment)
       const changes = new Map<string, Routed | undefined>()
       const environment = environmentOf.get(deployment)
-      const hosts = environment === undefined ? {} : (hostsOf.get(environment) ?? {})
+      const { hosts = {}, access } = (environment === undefined ? undefined : known.get(environment)) ?? {}
       for (const [host, target] of Object.entries(hosts)) {
         const isOurs = target.kind === 'server' && target.deployment === deployment && ownerOf.get(host) === environment
-        if (isOurs) changes.set(host, resolve(target))
+        if (isOurs) changes.set(host, resolve(target, access))
       }
       return changes
     },
@@ -88,13 +98,16 @@ export function createRouteTable() {
       return changes
     },
 
-    count: (): number => hostsOf.size,
-    all: (): EnvironmentRoutes[] => [...hostsOf].map(([environment, hosts]) => ({ environment, hosts })),
+    count: (): number => known.size,
+    all: (): EnvironmentRoutes[] => [...known.values()],
   }
 }
 
 /** The instances of a server are one target, which knows the others. */
-function toServer(target: Extract<RouteTarget, { kind: 'server' }>, instances: readonly InstanceAddress[]): Routed {
+function toServer(
+  target: Extract<RouteTarget, { kind: 'server' }> & { access?: Access },
+  instances: readonly InstanceAddress[],
+): Routed {
   const peers = instances.map((address): ServerTarget => ({ ...target, ...address }))
   const [first] = peers
   if (!first) return { ...target, kind: 'asleep' }

@@ -1,7 +1,28 @@
 /** The target of each host name. */
 
 /** What the control process says of the hosts of one environment; without hosts, the edge does not answer for it. */
-export type EnvironmentRoutes = { environment: string; hosts: Readonly<Record<string, RouteTarget>> }
+export type EnvironmentRoutes = {
+  environment: string
+  hosts: Readonly<Record<string, RouteTarget>>
+  /** Absent where everybody may see the environment, and search engines may list it. */
+  access?: Access
+}
+
+/** Who may see an environment, and find it. */
+export type Access = {
+  /** Its answers tell search engines not to list them. */
+  isHidden?: boolean
+  /** Its answers are for visitors who pass these checks. */
+  protection?: Protection
+}
+
+/** At least one of the two; a visitor has to pass both. */
+export type Protection = {
+  /** The hash that a password is compared with, and the key that signs the cookies of those who knew it. */
+  password?: { hash: string; cookieKey: string }
+  /** Addresses and ranges of addresses. */
+  addresses?: readonly string[]
+}
 
 /**
  * Every target has an environment: several hosts may belong to one. `earlierFiles` is the absolute path of the index of
@@ -36,8 +57,7 @@ export type InstanceReport =
 export type InstanceAddress = { instance: string; host: string; port: number }
 
 /** A target, and for a server its instance. */
-export type Target = OfEnvironment &
-  (
+export type Target = OfEnvironment & { access?: Access } & (
     | NeedsNoInstance
     | ({
         kind: 'server'
@@ -53,7 +73,7 @@ export type StaticTarget = Extract<Target, { kind: 'static' }>
 export type ServerTarget = Extract<Target, { kind: 'server' }>
 
 /** `awaited`: the host belongs to a server whose instance was not reported yet; requests that need it wait for that. */
-export type Routed = Target | (OfEnvironment & { kind: 'awaited'; deployment: string })
+export type Routed = Target | (OfEnvironment & { access?: Access; kind: 'awaited'; deployment: string })
 
 export type Routes = ReadonlyMap<string, Routed>
 

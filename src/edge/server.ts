@@ -21,6 +21,8 @@ import type { Wire } from './http/wire.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { createObserver } from './observe.ts'
 import type { PortalSettings } from './portal.ts'
+import { createGuard } from './protection/guard.ts'
+import { toOutward } from './protection/outward.ts'
 import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
 import { createPools } from './proxy/pools.ts'
@@ -30,7 +32,7 @@ import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
 import type { RequestRecords } from './request-log/record.ts'
 import type { RouteChanges } from './route-table.ts'
-import { type Routed, type Routes, toHost } from './routes.ts'
+import { type Access, type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static/static.ts'
 import { createTargets } from './targets.ts'
 import { isEncrypted } from './tls/encrypted.ts'
@@ -128,6 +130,7 @@ export function createEdgeServer({
   const cache = assembleCache({ limits, instances, forwarded, report, now, mayUseStored })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
+  const guard = createGuard({ limits, forwarded, now })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })
   const pending = createPendingRequests({ limits, wake })
   const observer = createObserver({ forwarded })
@@ -169,13 +172,16 @@ export function createEdgeServer({
     if (frontDoor.answer(visit)) return
     const target = findTarget(address.host)
     observer.visit(target, visit)
-    answers.unlessEarlierFile(visit, target, () =>
-      route(address.host, response, request, {
-        goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
-        refuse: (page) => sendPage(response, page),
-        answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
-      }),
-    )
+    response.changeHeaders = changeOf(target?.access)
+    const handlers: RequestHandlers = {
+      goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
+      refuse: (page) => sendPage(response, page),
+      answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
+    }
+    guard.admit(visit, target, {
+      goOn: () => answers.unlessEarlierFile(visit, target, () => route(address.host, response, request, handlers)),
+      fail: (error) => answers.fail(response, error),
+    })
   }
 
   function receiveUpgrade(request: IncomingMessage, stream: NodeJS.WritableStream, head: Buffer) {
@@ -188,18 +194,17 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
     doing(address.host)
-    const onAnswer = observer.upgrade(findTarget(address.host), { ...address, request, socket })
-    const upgrade = { ...address, request, socket, head, onAnswer }
-    route(address.host, socket, request, {
-      goOn(target) {
-        try {
-          answers.answerUpgrade(upgrade, choose(target))
-        } catch (error) {
-          report(error)
-          socket.destroy()
-        }
-      },
+    const target = findTarget(address.host)
+    const onAnswer = observer.upgrade(target, { ...address, request, socket })
+    const upgrade = { ...address, request, socket, head, onAnswer, changeHeaders: changeOf(target?.access) }
+    const handlers: RequestHandlers = {
+      goOn: (target) => answers.answerUpgrade(upgrade, choose(target)),
       refuse: (page) => answers.refuse(upgrade, page),
+    }
+    guard.admitUpgrade(upgrade, target, {
+      goOn: () => route(address.host, socket, request, handlers),
+      refuse: (page, headers) => answers.refuse(upgrade, page, headers),
+      fail: (error) => answers.failUpgrade(upgrade, error),
     })
   }
 
@@ -215,6 +220,7 @@ export function createEdgeServer({
     const host = toHost(request.authority)
     if (!isEncrypted(socket) && secure.isElsewhere(host)) return undefined
     const target = findTarget(host)
+    if (target?.access?.protection) return undefined
     const wire = target && answers.peek(target, request, socket)
     if (wire) observer.quick(target, request, socket, wire)
     return wire
@@ -282,6 +288,9 @@ function createHttpServer(limits: Limits, shouldUpgradeCallback: (request: Incom
   http.timeout = limits.stalledClientMs
   return http
 }
+
+/** What an environment that is not for everybody adds to all of its answers. */
+const changeOf = (access: Access | undefined) => access && ((headers: readonly string[]) => toOutward(access, headers))
 
 const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)
 

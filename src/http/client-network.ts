@@ -23,7 +23,7 @@ export function truncateAddress(address: string): string {
 }
 
 /** All eight groups in lower case without leading zeros, however the address is spelled. */
-function groupsOf(address: string): string[] {
+export function groupsOf(address: string): string[] {
   const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)
   const [head = '', tail] = hostname.slice(1, -1).split('::')
   const [before, after] = [head, tail ?? ''].map((part) => (part === '' ? [] : part.split(':'))) as [string[], string[]]

@@ -128,6 +128,7 @@ export function createDeploying(parts: Parts) {
     builds,
     deployments,
     retries,
+    routing,
     launcher,
     switching,
     beginSuccession,

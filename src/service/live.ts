@@ -29,12 +29,23 @@ const HOUR_MS = 60 * 60_000
 export function createLive(parts: Parts) {
   const { config, log, database, machine, edges, edgePort, records, stores, hosting, appVariables } = parts
   const { sql, clock, changes, environments } = database
-  const { domains, builds, deployments, revalidations, wantedInstances } = records
+  const { cookieKeyOf, domains, builds, deployments, revalidations, wantedInstances } = records
   const { outputs, packages } = stores
   const { folders, instances } = hosting
   const { domain } = config
 
-  const routing = createRouting({ clock, log, environments, deployments, domains, outputs, folders, edges, domain })
+  const routing = createRouting({
+    clock,
+    log,
+    environments,
+    cookieKeyOf,
+    deployments,
+    domains,
+    outputs,
+    folders,
+    edges,
+    domain,
+  })
   const earlierFiles = createEarlierFiles({
     sql,
     clock,

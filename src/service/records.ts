@@ -1,6 +1,6 @@
 /** What the service keeps in the database beside what operators' commands use, and the secrets that are sealed there. */
 import { ownHosts } from '../addresses.ts'
-import { createDomains, createTokens, createVariables, notifyBelow } from '../apps/index.ts'
+import { createCookieKeys, createDomains, createTokens, createVariables, notifyBelow } from '../apps/index.ts'
 import { createBuildRetention, createBuilds, createSources } from '../builds/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createDeployments, createRetries, createRevalidations, createWantedInstances } from '../deployments/index.ts'
@@ -15,6 +15,7 @@ export function createRecords({ config, database, vault }: { config: Config; dat
   return {
     tokens: createTokens({ vault }),
     variables: createVariables({ vault }),
+    cookieKeyOf: createCookieKeys({ vault }),
     domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
     builds,
     buildRetention: createBuildRetention({

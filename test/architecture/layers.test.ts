@@ -25,7 +25,7 @@ test('the client knows the lowest layer and nothing else of the service', () => 
   assert.deepEqual([...new Set(taken)].sort(), ['src/base/index.ts', 'src/contract/index.ts'])
 })
 
-test('the edge process takes its own module, the channel, http and the watchdog, which take nothing', () => {
+test('the edge process takes its own module, the channel, http, passwords and the watchdog, which take nothing', () => {
   const takenBy = (module: string, outOf: (path: string) => boolean) =>
     service
       .filter(({ path }) => path.startsWith(`src/${module}/`) && !path.endsWith('.test.ts') && outOf(path))
@@ -34,7 +34,7 @@ test('the edge process takes its own module, the channel, http and the watchdog,
   // What the control process does for the edge: the edge process does not load it.
   const forEdges = ['src/edge/process/edges.ts', 'src/edge/process/member.ts', 'src/edge/static/make-manifest.ts']
   const isOfEdgeProcess = (path: string) => !forEdges.includes(path)
-  const lower = ['channel', 'http', 'watchdog']
+  const lower = ['channel', 'http', 'passwords', 'watchdog']
   assert.deepEqual(
     [...new Set(takenBy('edge', isOfEdgeProcess))].toSorted(),
     lower.map((module) => `src/${module}/index.ts`),

@@ -51,7 +51,7 @@ function collectionRoutes(parts: Parts): Route[] {
       access: 'developer',
       body: resources.newEnvironment,
       reply: resources.operation,
-      problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED', 'ACCOUNT_LIMIT'],
+      problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED', 'ACCOUNT_LIMIT', 'TOO_MANY_CHANGES', 'PASSWORDS_BUSY'],
       async handle({ account, params, body, principal: { requester } }) {
         return renderOperation(account, await requests.createEnvironment(account, params.app, body, requester))
       },
@@ -130,7 +130,13 @@ function itemRoutes(parts: Parts): Route[] {
       body: resources.changedEnvironment,
       takesEtag: true,
       reply: resources.operation,
-      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'VARIABLE_RESERVED', 'TOO_MANY_CHANGES'],
+      problems: [
+        'ENVIRONMENT_NOT_FOUND',
+        'ENVIRONMENT_DELETING',
+        'VARIABLE_RESERVED',
+        'TOO_MANY_CHANGES',
+        'PASSWORDS_BUSY',
+      ],
       async handle({ account, params: { app, environment }, query, body, request, principal: { requester } }) {
         const mask = parseMask(query.updateMask, body)
         const preconditions = preconditionsOf(request, body)

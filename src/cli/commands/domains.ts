@@ -5,6 +5,7 @@ import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { changeWithEtag } from '../etag-change.ts'
 import { oneLine, printList, printResult } from '../output/rows.ts'
+import { hiddenHint } from '../output/visibility.ts'
 import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 
@@ -22,6 +23,13 @@ export async function listDomains(call: ClientCall): Promise<undefined> {
     terminal.say(
       `No domains yet: the site answers at ${oneLine(at.environment.url)} alone. 'headland domains add NAME' adds one.`,
     )
+  hintAt(call, at, domains)
+}
+
+/** The public site is often the first one with a domain, and the service cannot know that it is. */
+function hintAt({ terminal, options }: ClientCall, { environment }: AtEnvironment, domains: readonly string[]) {
+  const hint = options.json ? undefined : hiddenHint(environment, domains)
+  if (hint !== undefined) terminal.say(hint)
 }
 
 export async function addDomains(call: ClientCall): Promise<undefined> {
@@ -40,6 +48,7 @@ export async function addDomains(call: ClientCall): Promise<undefined> {
     ? `${named(at)} answers at ${added} too, once its DNS leads here: 'headland domains check' shows it.`
     : `${named(at)} has it already.`
   printResult(call, after, words)
+  hintAt(call, at, after)
 }
 
 export async function removeDomains(call: ClientCall): Promise<undefined> {

@@ -9,6 +9,7 @@ import { ifMatch, makeSure, numberIn } from '../options.ts'
 import { idFor } from '../output/people.ts'
 import { pinOf } from '../output/pin.ts'
 import { factsOf, oneLine, printList, printResult, when } from '../output/rows.ts'
+import { visibilityInWords } from '../output/visibility.ts'
 import { makeSureOfAccount } from '../project/accounts-used.ts'
 import { api } from '../project/path.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../project/where.ts'
@@ -61,6 +62,7 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
     shellVariables: checkVariables(await readPairs(call, (options.variable ?? []) as string[])),
     ...(rootDirectory === undefined ? {} : { rootDirectory }),
     ...instancesIn(call),
+    ...productionIn(call),
   }
   const at = await atApp(call)
   if (body.shellVariables.length > 0) await makeSureOfAccount(call, at)
@@ -88,20 +90,25 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
     rootDirectory: call.options.root as string | undefined,
   }
   const limits = limitsIn(call)
-  const instances = instancesIn(call)
+  const settings = { ...instancesIn(call), ...productionIn(call) }
   const texts = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  if (Object.keys({ ...texts, ...limits, ...instances }).length === 0)
+  if (Object.keys({ ...texts, ...limits, ...settings }).length === 0)
     throw new UsageError(
-      'nothing to change: give --name, --cms, --root, --suspicious-output, a limit of lost pages or a number of instances',
+      'nothing to change: give --name, --cms, --root, --production, --suspicious-output, a limit of lost pages or a number of instances',
     )
   const { service, path, environment } = await atNamed(call)
   const suspiciousOutput = { ...environment.suspiciousOutput, ...limits }
   const body: Partial<resources.ChangedEnvironment> = {
     ...texts,
-    ...instances,
+    ...settings,
     ...(Object.keys(limits).length > 0 ? { suspiciousOutput } : {}),
   }
-  const fields = Object.keys(body) as (keyof typeof given | keyof resources.Scaling | 'suspiciousOutput')[]
+  const fields = Object.keys(body) as (
+    | keyof typeof given
+    | keyof resources.Scaling
+    | 'production'
+    | 'suspiciousOutput'
+  )[]
   const asked = await changeWithEtag({
     first: environment,
     read: () => service.call<resources.Environment>(path),
@@ -140,6 +147,11 @@ function instancesIn({ options }: ClientCall): Partial<resources.Scaling> {
   }
 }
 
+function productionIn({ options }: ClientCall): { production?: boolean } {
+  const given = optionText(options, 'production')
+  return given === undefined ? {} : { production: given === 'yes' }
+}
+
 export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
   const { service, path, environment } = await atNamed(call)
   const named = `${oneLine(environment.displayName)} (${lastPart(environment)})`
@@ -172,7 +184,8 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   domains: one.domains.join(', '),
   cms: one.cmsEnvironment,
   root: one.rootDirectory,
-  // A service of an earlier version has none of the next two.
+  // A service of an earlier version has none of the next three.
+  visibility: 'protection' in one ? visibilityInWords(one) : undefined,
   'suspicious output': (one as Partial<resources.Environment>).suspiciousOutput && limitsInWords(one.suspiciousOutput),
   instances: 'maxInstances' in one ? instancesInWords(one) : undefined,
   held: one.held && `${lastPart({ name: one.held.deployment })}, not live: ${oneLine(one.held.message)}`,

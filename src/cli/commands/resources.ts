@@ -21,6 +21,14 @@ const INSTANCES_OPTIONS = {
   },
 } as const
 
+const PRODUCTION_OPTION = {
+  production: {
+    type: 'string',
+    oneOf: ['yes', 'no'],
+    describe: 'Whether it is for the public; if not, search engines are told not to list it.',
+  },
+} as const
+
 export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'apps',
@@ -76,6 +84,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
         describe: 'A variable of the app; KEY alone reads the value from stdin. May be repeated.',
       },
       ...INSTANCES_OPTIONS,
+      ...PRODUCTION_OPTION,
       ...APP_OPTIONS,
     },
     run: async (call) => (await import('./envs.ts')).createEnvironment(call),
@@ -91,7 +100,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     name: 'envs change',
     positionals: ['[ENV]'],
     summary:
-      'Change what an environment is called, its install, its folder, its instances, or when its rebuilds are held',
+      'Change what an environment is called, its install, its folder, its instances, whether it is production, or when its rebuilds are held',
     options: {
       name: { type: 'string', describe: 'What it shall be called.' },
       cms: { type: 'string', value: 'INSTALL', describe: 'The content-management install that it connects to.' },
@@ -117,6 +126,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
         describe: 'A rebuild that lost fewer pages never looks wrong.',
       },
       ...INSTANCES_OPTIONS,
+      ...PRODUCTION_OPTION,
       ...APP_OPTIONS,
     },
     run: async (call) => (await import('./envs.ts')).changeEnvironment(call),
@@ -299,6 +309,27 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     summary: 'Try again at once to get the certificate of a host name',
     options: ACCOUNT_OPTIONS,
     run: async (call) => (await import('./certificates.ts')).retryCertificate(call),
+  },
+  {
+    name: 'protection',
+    positionals: [],
+    summary: 'Show who may see an environment, and whether search engines may list it',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./protection.ts')).showProtection(call),
+  },
+  {
+    name: 'protection password',
+    positionals: [],
+    summary: 'Ask visitors of an environment for a password, which is read from the terminal or from stdin',
+    options: { end: { type: 'boolean', describe: 'Ask for none any more.' }, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./protection.ts')).setPassword(call),
+  },
+  {
+    name: 'protection addresses',
+    positionals: ['[ADDRESS…]'],
+    summary: 'Show an environment to visitors from these addresses and ranges only, as 203.0.113.0/24',
+    options: { end: { type: 'boolean', describe: 'Show it to all addresses again.' }, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./protection.ts')).setAddresses(call),
   },
   {
     name: 'traffic',

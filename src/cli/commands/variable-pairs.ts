@@ -88,9 +88,16 @@ async function textOf(path: string, file: string): Promise<string> {
 /** A value that must not be seen in the list of processes or in the history of a shell. */
 async function secretOf({ terminal }: ClientCall, key: string): Promise<string> {
   if (terminal.isInteractive) return terminal.ask(`Value of ${key}: `, { isHidden: true })
+  const value = await secretFromStdin()
+  if (value === undefined) throw new UsageError(`${key} has no value: give ${key}=VALUE, or the value at stdin`)
+  return value
+}
+
+/** Undefined where there is nothing. */
+export async function secretFromStdin(): Promise<string | undefined> {
   const pieces: Buffer[] = []
   for await (const piece of process.stdin) pieces.push(piece as Buffer)
-  if (pieces.length === 0) throw new UsageError(`${key} has no value: give ${key}=VALUE, or the value at stdin`)
+  if (pieces.length === 0) return undefined
   // The line end that `echo` and editors add is not part of the value.
   return Buffer.concat(pieces)
     .toString('utf8')

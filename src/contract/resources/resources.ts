@@ -26,6 +26,7 @@ import { latestBuild, latestOperation } from './latest.ts'
 import { TRIGGERS } from './operation.ts'
 import { described, requestedBy } from './people.ts'
 import { pin } from './pin.ts'
+import { changedProtection, production, protection } from './protection.ts'
 import { maxInstances, minInstances, requestsPerInstance } from './scaling.ts'
 import { invitation } from './users.ts'
 
@@ -39,6 +40,7 @@ export * from './latest.ts'
 export * from './operation.ts'
 export * from './people.ts'
 export * from './pin.ts'
+export * from './protection.ts'
 export * from './requests.ts'
 export * from './scaling.ts'
 export * from './trace.ts'
@@ -128,6 +130,8 @@ export const newEnvironment = object(
     minInstances: optional(minInstances),
     maxInstances: optional(maxInstances),
     requestsPerInstance: optional(requestsPerInstance),
+    production: optional(production),
+    protection: optional(changedProtection),
   },
   {
     title: 'NewEnvironment',
@@ -147,6 +151,8 @@ export const changedEnvironment = object(
     minInstances: optional(minInstances),
     maxInstances: optional(maxInstances),
     requestsPerInstance: optional(requestsPerInstance),
+    production: optional(production),
+    protection: optional(changedProtection),
     etag: expectedEtag,
   },
   { title: 'ChangedEnvironment' },
@@ -181,6 +187,8 @@ export const environment = object(
     minInstances,
     maxInstances,
     requestsPerInstance,
+    production,
+    protection,
     url: string({ description: 'Where the site answers; empty until the environment is ready.' }),
     domains: array(string(), { description: 'Custom host names.' }),
     build: string({ description: 'The build that is live, or empty.' }),

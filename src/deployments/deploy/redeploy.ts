@@ -6,6 +6,7 @@ import type { Finish, Handler, OperationRecord } from '../../operations/index.ts
 import type { Sql } from '../../storage/index.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Retries } from '../records/retries.ts'
+import type { Routing } from '../routing.ts'
 import type { Launcher } from './launch.ts'
 import type { BeginSuccession } from './succession.ts'
 import type { Switch } from './switch.ts'
@@ -19,6 +20,7 @@ type Parts = {
   switching: Switch
   beginSuccession: BeginSuccession
   retries: Pick<Retries, 'end'>
+  routing: Pick<Routing, 'publish'>
   finishWithEnvironment(operation: OperationRecord): Finish
 }
 
@@ -56,10 +58,11 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
     },
 
     /**
-     * The number of instances changes at once. If the variables of the live deployment are not those of the environment any more, it is
+     * Who may see the site and the number of instances change at once. If the variables of the live deployment are not those of the environment any more, it is
      * replaced by one with the new ones.
      */
     async update(operation, work) {
+      await parts.routing.publish()
       const environment = await environments.byId(sql, operation.environmentId)
       const live = environment?.liveDeployment ? await deployments.find(sql, environment.liveDeployment) : undefined
       if (environment && live) await launcher.scale(live.id, environment)

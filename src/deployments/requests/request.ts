@@ -10,6 +10,7 @@ import {
   type EnvironmentChange,
   type Environments,
   environmentEtag,
+  NO_PROTECTION,
   type Preconditions,
   requireEtag,
   type Variables,
@@ -22,6 +23,7 @@ import { type Deployments, isActivatable } from '../records/deployments.ts'
 import type { DeploymentHead } from '../records/rows.ts'
 import type { Routing } from '../routing.ts'
 import type { Rebuild } from './build-queue.ts'
+import { type ProtectionChange, readProtectionChange } from './protection.ts'
 import type { BuildRequests } from './request-build.ts'
 import { type EnvironmentRef, requireOpen } from './require-open.ts'
 import { changedScaling, newScaling } from './scaling.ts'
@@ -48,6 +50,8 @@ export const CHANGEABLE = [
   'rootDirectory',
   'suspiciousOutput',
   ...resources.SCALING_FIELDS,
+  'production',
+  'protection',
 ] as const
 export type Changeable = (typeof CHANGEABLE)[number]
 
@@ -90,7 +94,12 @@ export function createRequests(parts: Parts) {
     throw new Problem('TOO_MANY_CHANGES', undefined, { metadata, retryAfterSeconds: 10 })
   }
 
-  function changeOf(before: Environment, given: Change['given'], mask: Change['mask']): EnvironmentChange {
+  function changeOf(
+    before: Environment,
+    given: Change['given'],
+    mask: Change['mask'],
+    protection: ProtectionChange | undefined,
+  ): EnvironmentChange {
     const change: EnvironmentChange = {}
     if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
     if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)
@@ -100,6 +109,8 @@ export function createRequests(parts: Parts) {
     }
     const scaling = changedScaling(before.scaling, given, mask)
     if (scaling) change.scaling = scaling
+    if (mask.includes('production')) change.isProduction = given.production ?? false
+    if (protection) change.protection = { ...before.protection, ...protection }
     if (mask.includes('shellVariables')) {
       change.variables = variables.seal(before.id, given.shellVariables ?? [], before.variables)
     }
@@ -138,7 +149,7 @@ export function createRequests(parts: Parts) {
       for (const one of ended) operations.ended(one)
     },
 
-    createEnvironment(
+    async createEnvironment(
       account: Account,
       appName: string,
       given: resources.NewEnvironment,
@@ -154,6 +165,10 @@ export function createRequests(parts: Parts) {
         variables: variables.seal(id, given.shellVariables ?? []),
         ...(given.suspiciousOutput ? { suspiciousOutput: given.suspiciousOutput } : {}),
         ...(scaling ? { scaling } : {}),
+        isProduction: given.production ?? false,
+        ...(given.protection
+          ? { protection: { ...NO_PROTECTION, ...(await readProtectionChange(account.id, given.protection)) } }
+          : {}),
       }
       return inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)
@@ -169,16 +184,21 @@ export function createRequests(parts: Parts) {
      * The fields of the mask are set to the given values; a field that is in the mask and not given is cleared. They are set
      * before the operation begins, in the transaction that compares the etag: of two changes of one version, one is made.
      */
-    updateEnvironment(
+    async updateEnvironment(
       at: EnvironmentRef,
       { given, mask, preconditions = [], requestedBy = null }: Change,
     ): Promise<Operation> {
+      const isOfVisitors = mask.includes('production') || mask.includes('protection')
+      const protection = mask.includes('protection')
+        ? await readProtectionChange(at.account.id, given.protection)
+        : undefined
       return inOneTransaction(async (tx) => {
         const { path } = await requireOpen(environments, tx, at)
         const before = await environments.requireWhole(at.account.id, at.appName, at.environmentId, tx)
         requireEtag(preconditions, environmentEtag(before), 'environment')
         await requireQueueSpace(tx, path)
-        await environments.update(tx, before, changeOf(before, given, mask))
+        await environments.update(tx, before, changeOf(before, given, mask, protection))
+        if (isOfVisitors) await routing.touch(tx, before.id)
         return operations.request(tx, path, 'UPDATE', { requestedBy })
       })
     },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { ask, type EdgeResponse, serverTarget, startTestEdge, startUpstream } from '../../../test/support/edge/edge.ts'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { until } from '../../../test/support/until.ts'
@@ -68,13 +68,26 @@ async function compare(edges: readonly { port: number }[]) {
   }
 }
 
+async function compareTargets(t: TestContext, target: Target) {
+  const hosts = { 'site.localhost': target }
+  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
+}
+
 test('of an app whose pages are stored, with and without the fast path', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 's-maxage=600', etag: '"page"' })
     response.end(PAGE)
   })
-  const hosts = { 'site.localhost': serverTarget(upstream.port) }
-  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
+  await compareTargets(t, serverTarget(upstream.port))
+})
+
+test('of an app of a hidden environment, with and without the fast path', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    const own = request.url === '/page' ? { 'x-robots-tag': 'nofollow' } : {}
+    response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 's-maxage=600', etag: '"page"', ...own })
+    response.end(PAGE)
+  })
+  await compareTargets(t, { ...serverTarget(upstream.port), access: { isHidden: true } })
 })
 
 const RULES = {
@@ -99,7 +112,7 @@ for (const texts of [{}, RULES]) {
       folder,
       manifest: join(variants, 'manifest.json'),
     }
-    const hosts = { 'site.localhost': target }
-    await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
+    await compareTargets(t, target)
+    await compareTargets(t, { ...target, access: { isHidden: true } })
   })
 }

@@ -1,5 +1,5 @@
-/** A response that reports when it begins: every response of node:http calls `writeHead`, exactly once. */
-import { type IncomingMessage, ServerResponse } from 'node:http'
+/** A response that reports when it begins, and can change its headers then: every one of node:http calls `writeHead` once. */
+import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 
 /** In the headers of errors, where requests are recorded. */
 export const REQUEST_ID_HEADER = 'Headland-Request-Id'
@@ -17,12 +17,15 @@ export class CountedResponse<Request extends IncomingMessage = IncomingMessage> 
   id: string | undefined
   /** It was ended by the app or the edge, and not by the visitor. */
   isBroken = false
+  /** Gets and returns a list `[name, value, …]`. */
+  changeHeaders: ((headers: readonly string[]) => string[]) | undefined
 
   // biome-ignore lint/suspicious/noExplicitAny: the arguments are those of all overloads of node:http
   override writeHead(...given: any[]): this {
     const id = given[0] >= 500 ? this.errorId(given.at(-1)) : undefined
     const shown = id === undefined ? given : withId(given, id)
-    super.writeHead(...(shown as Parameters<ServerResponse['writeHead']>))
+    const sent = this.changeHeaders ? changed(shown, this.changeHeaders) : shown
+    super.writeHead(...(sent as Parameters<ServerResponse['writeHead']>))
     this.onHead?.(this.statusCode)
     this.onHeaders?.(given.at(-1))
     return this
@@ -46,4 +49,20 @@ function withId(given: readonly any[], id: string): any[] {
   if (Array.isArray(headers)) return [...given.slice(0, -1), [...headers, REQUEST_ID_HEADER, id]]
   if (typeof headers === 'object') return [...given.slice(0, -1), { ...headers, [REQUEST_ID_HEADER]: id }]
   return [...given, { [REQUEST_ID_HEADER]: id }]
+}
+
+type Headers = readonly string[] | OutgoingHttpHeaders | undefined
+
+/** The headers are the last argument; a reason may stand before them. */
+function changed([status, ...given]: readonly unknown[], change: (headers: readonly string[]) => string[]): unknown[] {
+  const reason = typeof given[0] === 'object' ? undefined : given[0]
+  const headers = given.find((one) => typeof one === 'object') as Headers
+  return [status, ...(reason === undefined ? [] : [reason]), change(toList(headers))]
+}
+
+const isList = (headers: Headers): headers is readonly string[] => Array.isArray(headers)
+
+function toList(headers: Headers): readonly string[] {
+  if (headers === undefined || isList(headers)) return headers ?? []
+  return Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
 }

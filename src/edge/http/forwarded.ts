@@ -46,10 +46,7 @@ export function createForwarded() {
       return isIP(address) === 0 ? undefined : address
     },
 
-    /**
-     * The client that a request counts for in limits per client: the peer's network, or the one that a trusted proxy
-     * reports. Undefined where the proxy reports none.
-     */
+    /** The client that a request counts for in limits per client: the network of its address. */
     clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
       const address = this.addressOf(socket, (name) => headers[name]?.toString())
       return address && clientNetwork(address)

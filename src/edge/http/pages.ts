@@ -12,6 +12,24 @@ export const PAGES = {
     title: 'Nothing deployed yet',
     text: 'This environment is ready. Upload an archive, and its site appears here.',
   },
+  locked: {
+    status: 401,
+    title: 'Password required',
+    text: 'This site is not open to everyone. Programs send its password by HTTP Basic authentication.',
+  },
+  otherAddress: {
+    status: 403,
+    title: 'Not open to you',
+    text: 'This site can be seen from some addresses only, and yours is not one of them.',
+  },
+  otherSite: { status: 403, title: 'Not accepted', text: 'The form was sent by another site. Open this site itself.' },
+  tooSlow: { status: 408, title: 'Too slow', text: 'The form took too long to arrive. Please try again.' },
+  tooLarge: { status: 413, title: 'Too large', text: 'The form is larger than it should be.' },
+  tooManyAttempts: {
+    status: 429,
+    title: 'Too many attempts',
+    text: 'Too many wrong passwords were sent. Please try again later.',
+  },
   notFound: { status: 404, title: 'Not found', text: 'There is no page at this address.' },
   wrongMethod: { status: 405, title: 'Method not allowed', text: 'This address can only be read.' },
   fault: { status: 500, title: 'Something went wrong', text: 'Please try again.' },
@@ -60,12 +78,21 @@ export function sendPage(response: ServerResponse, page: Page, headers: Record<s
   response.end(body)
 }
 
+export type RawOptions = {
+  headers?: Record<string, string>
+  /** Gets and returns a list `[name, value, …]`. */
+  changeHeaders?: ((headers: readonly string[]) => string[]) | undefined
+}
+
 /** The page as bytes, for a connection without a response object: one that requested an upgrade. */
-export function rawPage(page: Page): string {
+export function rawPage(page: Page, { headers = {}, changeHeaders }: RawOptions = {}): string {
   const body = render(page)
-  const headers = { ...HEADERS, 'content-length': Buffer.byteLength(body), connection: 'close' }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return `HTTP/1.1 ${page.status} ${STATUS_CODES[page.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`
+  const all = { ...HEADERS, 'content-length': Buffer.byteLength(body), connection: 'close', ...headers }
+  const list = Object.entries(all).flatMap(([name, value]) => [name, String(value)])
+  const sent = changeHeaders ? changeHeaders(list) : list
+  let lines = ''
+  for (let at = 0; at < sent.length; at += 2) lines += `${sent[at]}: ${sent[at + 1]}\r\n`
+  return `HTTP/1.1 ${page.status} ${STATUS_CODES[page.status]}\r\n${lines}\r\n${body}`
 }
 
 /** `id` lets the owner of the site find the request in its log. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, readFile } from 'node:fs/promises'
+import { appendFile, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../../test/support/folder.ts'
@@ -31,6 +31,18 @@ test('the newest routes of each environment are loaded, and none of one that has
   await record(routesOf('e1', 'a', 'www'))
   await record(routesOf('e2'))
   assert.deepEqual(await createSavedRoutes(file).load(), [routesOf('e1', 'a', 'www'), routesOf('e3', 'c')])
+})
+
+test('who may see an environment is loaded with its hosts, and no other user can read the file', async (t) => {
+  const file = await fileOf(t)
+  const access = { isHidden: true, protection: { password: { hash: 'h', cookieKey: 'k' }, addresses: ['::1'] } }
+  const routes = { ...routesOf('e1', 'a'), access }
+  await recorder(file)(routes)
+  assert.equal((await stat(file)).mode & 0o777, 0o600)
+  assert.deepEqual(await createSavedRoutes(file).load(), [routes])
+  await createSavedRoutes(file).replace([routes])
+  assert.equal((await stat(file)).mode & 0o777, 0o600)
+  assert.deepEqual(await createSavedRoutes(file).load(), [routes])
 })
 
 test('a line that was cut off loses nothing but itself', async (t) => {

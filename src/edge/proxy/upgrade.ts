@@ -8,7 +8,7 @@ import { type IncomingMessage, STATUS_CODES, request as sendRequest } from 'node
 import type { Socket } from 'node:net'
 import type { Forwarded } from '../http/forwarded.ts'
 import { hasBody, toClient, toUpstream } from '../http/headers.ts'
-import { PAGES, type Page, rawPage } from '../http/pages.ts'
+import { PAGES, type Page, type RawOptions, rawPage } from '../http/pages.ts'
 import type { Address } from '../http/visit.ts'
 import type { Limits } from '../limits.ts'
 import type { ServerTarget } from '../routes.ts'
@@ -24,6 +24,8 @@ export type Upgrade = Address & {
   head: Buffer
   /** Called with the status before it is sent to the visitor. */
   onAnswer(status: number): void
+  /** What the environment adds to a refusal. */
+  changeHeaders: RawOptions['changeHeaders']
 }
 
 type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forwarded }
@@ -37,11 +39,11 @@ export const isUpgradable = (request: IncomingMessage): boolean =>
 
 export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
   return {
-    forward({ request, socket, head, authority, path, onAnswer }: Upgrade, target: ServerTarget) {
+    forward({ request, socket, head, authority, path, onAnswer, changeHeaders }: Upgrade, target: ServerTarget) {
       const place = pools.of(target).enterStream()
       if (!place) {
         onAnswer(PAGES.busy.status)
-        return refuseUpgrade(socket, PAGES.busy)
+        return refuseUpgrade(socket, PAGES.busy, { changeHeaders })
       }
       inFlight.begin(target, socket)
 
@@ -70,7 +72,7 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
       })
       asked.once('response', (reply) => {
         answer(reply.statusCode ?? 502)
-        socket.write(refusalHead(reply))
+        socket.write(refusalHead(reply, changeHeaders))
         reply.on('error', () => socket.destroy())
         reply.once('end', () => socket.destroySoon())
         reply.pipe(socket, { end: false })
@@ -85,7 +87,7 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
       }
       function giveUp(page: Page) {
         answer(page.status)
-        refuseUpgrade(socket, page)
+        refuseUpgrade(socket, page, { changeHeaders })
         asked.destroy()
       }
     },
@@ -96,9 +98,9 @@ export type Upgrades = ReturnType<typeof createUpgrades>
 
 const upgradeOf = ({ headers: { upgrade } }: IncomingMessage) => (upgrade === undefined ? {} : { upgrade })
 
-export function refuseUpgrade(socket: Socket, page: Page) {
+export function refuseUpgrade(socket: Socket, page: Page, options?: RawOptions) {
   if (!socket.writable) return void socket.destroy()
-  socket.write(rawPage(page))
+  socket.write(rawPage(page, options))
   socket.destroySoon()
 }
 
@@ -123,8 +125,13 @@ const head101 = ({ statusMessage, rawHeaders }: IncomingMessage): string =>
   toHead(101, statusMessage, rawHeaders as string[])
 
 /** The body follows without its framing, and ends with the connection unless it has a Content-Length. */
-function refusalHead({ statusCode = 502, statusMessage, rawHeaders }: IncomingMessage): string {
-  return toHead(statusCode, statusMessage, [...toClient(rawHeaders).headers, 'connection', 'close'])
+function refusalHead(
+  { statusCode = 502, statusMessage, rawHeaders }: IncomingMessage,
+  changeHeaders: RawOptions['changeHeaders'],
+): string {
+  const { headers } = toClient(rawHeaders)
+  const sent = changeHeaders ? changeHeaders(headers) : headers
+  return toHead(statusCode, statusMessage, [...sent, 'connection', 'close'])
 }
 
 function toHead(status: number, reason: string | undefined, headers: readonly string[]): string {

@@ -7,6 +7,7 @@ import { PAGES, sendPage } from '../http/pages.ts'
 import type { Visit } from '../http/visit.ts'
 import { toParts, type Wire } from '../http/wire.ts'
 import type { Limits } from '../limits.ts'
+import { withNoindex } from '../protection/outward.ts'
 import type { RewriteProxy } from '../proxy/rewrite.ts'
 import type { Routed, StaticTarget } from '../routes.ts'
 import { immutableNameOf } from './earlier/immutable-names.ts'
@@ -70,7 +71,9 @@ export function createStatics({ limits, rewrites, report }: Parts) {
       const [path] = splitQuery(request.target)
       const encodings = encodingsOf(request.header('accept-encoding'))
       const file = ready.find(target, encodings, path)
-      return file && toParts(200, file.headers, file.body)
+      if (!file) return undefined
+      const headers = target.access?.isHidden ? withNoindex([...file.headers]) : file.headers
+      return toParts(200, headers, file.body)
     },
 
     async send(visit: Visit, target: StaticTarget): Promise<void> {

@@ -239,6 +239,34 @@ const ENVIRONMENTS: Row[] = [
   createsEnvironment('1,001 requests for each instance', { requestsPerInstance: 1001 }, 'requestsPerInstance'),
   createsEnvironment('more instances at least than at most', { minInstances: 3, maxInstances: 2 }, 'minInstances'),
   createsEnvironment('two instances that always run, of one at most', { minInstances: 2 }, 'minInstances'),
+  createsEnvironment('a production that is text', { production: 'yes' }, 'production'),
+  createsEnvironment('a password of seven characters', { protection: { password: '1234567' } }, 'protection.password'),
+  createsEnvironment(
+    'a password of 129 characters',
+    { protection: { password: 'x'.repeat(129) } },
+    'protection.password',
+  ),
+  createsEnvironment(
+    'a password with a line break',
+    { protection: { password: 'one\ntwo three' } },
+    'protection.password',
+  ),
+  createsEnvironment('a protection of another kind', { protection: { hasPassword: true } }, 'protection.hasPassword'),
+  createsEnvironment(
+    'an address that is a name',
+    { protection: { addresses: ['example.com'] } },
+    'protection.addresses[0]',
+  ),
+  createsEnvironment(
+    'a range beyond its family',
+    { protection: { addresses: ['::/0', '10.0.0.0/33'] } },
+    'protection.addresses[1]',
+  ),
+  createsEnvironment(
+    '101 addresses',
+    { protection: { addresses: Array.from({ length: 101 }, () => '::1') } },
+    'protection.addresses',
+  ),
   {
     name: 'an environment in an app that is not there',
     method: 'POST',

@@ -276,6 +276,44 @@ test('domains are added and removed one by one, in any spelling', async () => {
   assert.deepEqual(await json('domains', 'remove', 'Bücher.example'), ['www.example.com'])
 })
 
+test('who may see an environment is set and shown; the password comes from stdin alone', async () => {
+  assert.deepEqual(await json('protection'), { production: false, protection: { hasPassword: false, addresses: [] } })
+  const set = (input: string) => run(['protection', 'password'], { input })
+  const { code, stderr } = await set('correct horse\n')
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /^Production can be seen by: only with the password; search engines are told not to list it\.$/m)
+  assert.match((await succeeds('protection')).stdout, /^password +asked for\naddresses +all$/m)
+  const { protection } = await json('protection', 'addresses', '203.0.113.9/24', '::1')
+  assert.deepEqual(protection, { hasPassword: true, addresses: ['203.0.113.0/24', '::1'] })
+  assert.match(
+    (await succeeds('envs', 'show')).stdout,
+    /^visibility +only with the password and from 203\.0\.113\.0\/24, ::1; search engines are told not to list it$/m,
+  )
+  const short = await set('short\n')
+  assert.deepEqual([short.code, /must have 8 to 128 characters/.test(short.stderr)], [2, true])
+  const none = await set('')
+  assert.deepEqual([none.code, /send it at stdin/.test(none.stderr)], [2, true])
+  await fails(1, /protection\.addresses\[0\]: must be an IPv4 or IPv6 address/, [
+    'protection',
+    'addresses',
+    'example.com',
+  ])
+  await fails(2, /usage: headland protection addresses ADDRESS…/, ['protection', 'addresses'])
+  await fails(2, /usage: headland protection addresses ADDRESS…/, ['protection', 'addresses', '::1', '--end'])
+  await succeeds('protection', 'addresses', '--end')
+  assert.deepEqual((await json('protection', 'password', '--end')).protection, { hasPassword: false, addresses: [] })
+})
+
+test('a domain of an environment that is not production is pointed out, until it is', async () => {
+  const hint = /^Search engines are told not to list Production, .*headland envs change --production yes'\.$/m
+  assert.match((await succeeds('domains')).stderr, hint)
+  assert.match((await succeeds('domains', 'add', 'www.example.com')).stderr, hint)
+  assert.equal((await succeeds('domains', '--json')).stderr, '')
+  assert.equal((await json('envs', 'change', '--production', 'yes')).production, true)
+  assert.doesNotMatch((await succeeds('domains')).stderr, /Search engines/)
+  await fails(2, /--production is one of yes, no/, ['envs', 'change', '--production', 'maybe'])
+})
+
 test('a domain redirects to another one, which may change places with it, until that is ended', async () => {
   const lines = async () => (await succeeds('domains')).stdout.trim().split('\n')
   await succeeds('domains', 'redirect', 'Example.com', 'www.example.com')

@@ -101,6 +101,12 @@ const TYPED: Record<string, string[][]> = {
     ['shop.example.com', '--account', 'acme'],
     ['unknown.example.com', '--account', 'acme'],
   ],
+  protection: [AT],
+  'protection password': [AT, [...AT, '--end']],
+  'protection addresses': [
+    ['203.0.113.0/24', ...AT],
+    ['--end', ...AT],
+  ],
   variables: [AT, [...AT, '--show']],
   'variables set': [['A=1', ...AT]],
   'variables unset': [['A', ...AT]],

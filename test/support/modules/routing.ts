@@ -1,7 +1,8 @@
 /** Routing on a real database, with one edge that keeps the routes that it is given. */
-import { createDomains } from '../../../src/apps/index.ts'
+import { createCookieKeys, createDomains } from '../../../src/apps/index.ts'
 import { createRouting } from '../../../src/deployments/index.ts'
 import type { EdgeMember, EnvironmentRoutes } from '../../../src/edge/index.ts'
+import { createVault } from '../../../src/storage/index.ts'
 import type { Scope } from '../folder.ts'
 import { openModules } from './deployments.ts'
 
@@ -20,6 +21,7 @@ export async function openRoutedModules(t: Scope) {
     },
     onConnected: () => () => undefined,
   }
-  const withDomain = (domain: string) => createRouting({ ...modules, domains, edges, domain })
+  const cookieKeyOf = createCookieKeys({ vault: createVault(Buffer.alloc(32, 1)) })
+  const withDomain = (domain: string) => createRouting({ ...modules, cookieKeyOf, domains, edges, domain })
   return { ...modules, domains, edges, edge, published, withDomain, routing: withDomain('sites.example.com') }
 }

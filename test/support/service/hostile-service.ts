@@ -64,6 +64,8 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     minInstances: hostile,
     maxInstances: hostile,
     requestsPerInstance: hostile,
+    production: false,
+    protection: { hasPassword: hostile, addresses: [hostile] },
     shellVariables: [{ key: hostile, value: hostile }],
     deployment: name(`${ENVIRONMENT_NAME}/deployments/${ID}`),
     build: name(`${ENVIRONMENT_NAME}/builds/${ID}`),

@@ -5,6 +5,7 @@ import { at, headland } from '../../api/headland.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button } from '../../components/controls/button.tsx'
 import { Curl } from '../../components/controls/curl.tsx'
+import { HiddenNote } from '../../components/facts/hidden-note.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Page } from '../../components/layout/page.tsx'
@@ -32,6 +33,7 @@ export default function DomainsPage({ place }: EnvironmentPageProps) {
   return (
     <Page title="Domains">
       {!data && <ProblemNote problem={problem} onRetry={refresh} />}
+      <HiddenNote place={place} environment={environment} />
       {mayChange && (
         <Panel title="Add a domain">
           <AddDomain place={place} onAdded={setAdded} />

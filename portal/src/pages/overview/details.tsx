@@ -10,6 +10,7 @@ import { counted } from '../../components/facts/format.ts'
 import { By, CommitLine } from '../../components/facts/people.tsx'
 import { StatePill } from '../../components/facts/state-pill.tsx'
 import { Time } from '../../components/facts/time.tsx'
+import { visibilityWords } from '../../components/facts/visibility.ts'
 import { Skeleton } from '../../components/feedback/skeleton.tsx'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import { environmentPath } from '../../paths.ts'
@@ -77,6 +78,9 @@ export function Details({ place, environment }: Props) {
           )}
         </Fact>
         {environment.freshness && <Fact name="New content">{environment.freshness.advice}</Fact>}
+        <Fact name="Visibility">
+          <Link href={environmentPath(place, 'settings')}>{visibilityWords(environment)}</Link>
+        </Fact>
         <Fact name="CMS install">{cmsEnvironment}</Fact>
         <Fact name="Environment id">
           <CopyText text={place.environment} what="the environment id" />

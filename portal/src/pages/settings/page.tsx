@@ -22,6 +22,7 @@ import { appPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { Instances } from './instances.tsx'
 import { SuspiciousOutput } from './suspicious-output.tsx'
+import { Visibility } from './visibility.tsx'
 
 const LABELS = { displayName: 'Name', cmsEnvironment: 'CMS install', rootDirectory: 'Folder of the app' } as const
 type Field = keyof typeof LABELS
@@ -37,6 +38,7 @@ export default function SettingsPage({ place }: EnvironmentPageProps) {
         {!environment && <SkeletonRows count={4} height={64} />}
         {environment && (canWrite ? <Change environment={environment} /> : <Read environment={environment} />)}
       </Panel>
+      {environment && <Visibility environment={environment} canWrite={canWrite} />}
       {environment && <Instances environment={environment} canWrite={canWrite} />}
       {environment && <SuspiciousOutput environment={environment} canWrite={canWrite} />}
       {canWrite && environment && environment.state !== 'DELETING' && (

@@ -7,6 +7,8 @@ import type { Socket } from 'node:net'
 import type { PlainRequest } from '../../fast-path/request.ts'
 import type { Forwarded } from '../../http/forwarded.ts'
 import { toParts, toWire, type Wire } from '../../http/wire.ts'
+import { withNoindex } from '../../protection/outward.ts'
+import type { Access } from '../../routes.ts'
 import { hitStatus } from '../fields/cache-status.ts'
 import type { RequestHeaders } from '../fields/header-list.ts'
 import { FRAMEWORK_LETTERS, isForFramework, keyOf } from '../policy/key.ts'
@@ -25,7 +27,7 @@ const MAX_READY = 10_000
 /** A longer body is not copied next to its head. */
 const READY_BODY_BYTES = 64 * 1024
 
-type Ready = { ageSeconds: number; ttlSeconds: number; body: Buffer; wire: Wire }
+type Ready = { ageSeconds: number; ttlSeconds: number; isHidden: boolean; body: Buffer; wire: Wire }
 
 export function createPeek({ now, mayUseStored, store, forwarded }: Parts) {
   const ready = new Map<StoredResponse, Ready>()
@@ -41,23 +43,26 @@ export function createPeek({ now, mayUseStored, store, forwarded }: Parts) {
   }
 
   /** As head and body for the first request of a second, in one buffer for the others. */
-  function wireOf(stored: StoredResponse, representation: Representation, { ageSeconds, ttlSeconds }: Use): Wire {
+  function wireOf(stored: StoredResponse, representation: Representation, use: Use, isHidden: boolean): Wire {
+    const { ageSeconds, ttlSeconds } = use
     const { body } = representation
     const known = ready.get(stored)
-    const isCurrent = known?.body === body && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds
+    const isSameTime = known?.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds
+    const isCurrent = isSameTime && known.body === body && known.isHidden === isHidden
     if (isCurrent && known.wire instanceof Uint8Array) return known.wire
     const remark = { ageSeconds, cacheStatus: hitStatus(ttlSeconds) }
     const isWorthIt = isCurrent && body.length <= READY_BODY_BYTES && readyBytes < READY_BYTES
     if (isCurrent && !isWorthIt) return known.wire
     const make = isWorthIt ? toWire : toParts
-    const wire = make(stored.status, headersOfRepresentation(stored, representation, remark), body)
+    const headers = headersOfRepresentation(stored, representation, remark)
+    const wire = make(stored.status, isHidden ? withNoindex(headers) : headers, body)
     if (isWorthIt) readyBytes += body.length
-    ready.set(stored, { ageSeconds, ttlSeconds, body, wire })
+    ready.set(stored, { ageSeconds, ttlSeconds, isHidden, body, wire })
     return wire
   }
 
   return function peek(
-    { environment, deployment }: { environment: string; deployment: string },
+    { environment, deployment, access }: { environment: string; deployment: string; access?: Access },
     request: PlainRequest,
     socket: Socket,
   ): Wire | undefined {
@@ -86,7 +91,8 @@ export function createPeek({ now, mayUseStored, store, forwarded }: Parts) {
     stored.hits++
     stored.isUsed = true
     forgetReady(nowMs)
-    return wireOf(stored, chooseRepresentation(stored, body, accepted), use)
+    const representation = chooseRepresentation(stored, body, accepted)
+    return wireOf(stored, representation, use, access?.isHidden === true)
   }
 }
 

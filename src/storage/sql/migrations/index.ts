@@ -29,6 +29,7 @@ import { purgeLog } from './0026-purge-log.ts'
 import { scaling } from './0027-scaling.ts'
 import { certificates } from './0028-certificates.ts'
 import { earlierFiles } from './0029-earlier-files.ts'
+import { protection } from './0030-protection.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -60,4 +61,5 @@ export const MIGRATIONS: readonly Migration[] = [
   scaling,
   certificates,
   earlierFiles,
+  protection,
 ]

@@ -1,0 +1,1 @@
+export { checkPasswordHash, makePasswordHash, matchesPasswordHash, randomPasswordHash } from './password-hash.ts'
