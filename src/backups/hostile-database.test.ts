@@ -102,6 +102,8 @@ const ROWS: Record<string, string> = {
   'a number of instances that is text': `
     UPDATE environments SET scaling = '{"minInstances":0,"maxInstances":"1","requestsPerInstance":1}'`,
   'no numbers of instances where they should be': "UPDATE environments SET scaling = 'null'",
+  'a certificate whose names are no list': `INSERT INTO certificates (id, source, names, state, create_time, update_time)
+    VALUES ('a', 'UPLOADED', '{"length":1}', 'ISSUED', 0, 0)`,
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",
   'a digest that is a path': "UPDATE builds SET output_digest = 'sha256:../../../../etc'",
   'an archive that is a path': "UPDATE builds SET archive_digest = '/etc/shadow'",

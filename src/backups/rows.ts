@@ -5,6 +5,7 @@
  */
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
+import { checkCertificateNames } from '../certificates/index.ts'
 import { resources } from '../contract/index.ts'
 import {
   checkDigest,
@@ -42,6 +43,7 @@ function label(value: Value) {
   if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
 }
 
+const CERTIFICATES_SINCE = MIGRATIONS.find(({ name }) => name === 'certificates')?.id ?? 0
 const SCALING_SINCE = MIGRATIONS.find(({ name }) => name === 'scaling')?.id ?? 0
 
 /** `since`: the migration that added it, if backups may be older. */
@@ -106,6 +108,13 @@ const TABLES: readonly Table[] = [
     read: (after) => statement`
       SELECT rowid AS at, environment_id, archive_digest, pin_digest, pin_deployment, pin_operation FROM sources
       WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'certificates',
+    since: CERTIFICATES_SINCE,
+    columns: { id, account_id: orNull(checkId), names: json(checkCertificateNames) },
+    read: (after) => statement`
+      SELECT rowid AS at, id, account_id, names FROM certificates WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',
