@@ -35,10 +35,13 @@ test(
     }
     const service = await startService(t, { settings })
     for (const name of ['one', 'two']) await service.operator('accounts', 'create', name)
-  const as = await service.login('owner', 'one')
+    const as = await service.login('owner', 'one')
     const { name: environment } = await createEnvironment(service, as, { account: 'one' })
     const domains = ['www.example.com', 'away.example.com']
-    assert.equal((await service.call(`/v1/${environment}/domains:replace`, { method: 'POST', as, body: { domains } })).status, 200)
+    assert.equal(
+      (await service.call(`/v1/${environment}/domains:replace`, { method: 'POST', as, body: { domains } })).status,
+      200,
+    )
     const list = async (): Promise<Certificate[]> =>
       (await service.call('/v1/accounts/one/certificates', { as })).json.certificates
     const of = async (name: string) => (await list()).find(({ names }) => names.includes(name))
