@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../test/support/folder.ts'
-import { describeConfig, loadConfig } from './config.ts'
+import { describeConfig, hookEnvironment, loadConfig, roleEnvironment } from './config.ts'
 
 const bare = { env: {}, folder: '/' }
 
@@ -63,6 +63,15 @@ for (const [key, text] of [
   ['rewriteHosts', 'https://api.example.com'],
   ['rewriteHosts', '*'],
   ['rewriteHosts', 'a.example/path'],
+  ['acmeEmail', 'operator'],
+  ['acmeEmail', 'a@b.example,c@d.example'],
+  ['acmeDirectory', 'http://ca.example/dir'],
+  ['acmeChallenge', 'dns-01'],
+  ['acmeDnsHook', 'dns-record --zone a'],
+  ['acmeDnsHook', '["dns-record"]'],
+  ['acmeDnsHook', '["/usr/bin/dns-record", 1]'],
+  ['acmeDnsHook', '[]'],
+  ['acmeDnsWait', 'soon'],
   ['concurrency', '0'],
   ['logLevel', 'loud'],
   ['logFormat', 'yaml'],
@@ -72,6 +81,20 @@ for (const [key, text] of [
     assert.throws(() => loadConfig({ ...bare, flags: { [flag]: text } }), { message: new RegExp(`^${key} `) })
   })
 }
+
+test('a program for DNS is a path, or a list of a path and arguments that no shell reads', () => {
+  const hook = (text: string) => loadConfig({ ...bare, flags: { 'acme-dns-hook': text } }).config.acmeDnsHook
+  assert.deepEqual(hook('/usr/local/bin/dns record'), ['/usr/local/bin/dns record'])
+  assert.deepEqual(hook('["/bin/dns", "$(id)", ""]'), ['/bin/dns', '$(id)', ''])
+  assert.equal(hook(''), undefined)
+})
+
+test('only the control process gets the secrets among the settings, and programs of the operator get no setting', () => {
+  const env = { HEADLAND_MASTER_KEY: 'a', HEADLAND_ACME_EAB_KEY: 'b', HEADLAND_DOMAIN: 'c', DNS_TOKEN: 'd' }
+  assert.deepEqual(roleEnvironment('control', env), env)
+  assert.deepEqual(roleEnvironment('edge', env), { HEADLAND_DOMAIN: 'c', DNS_TOKEN: 'd' })
+  assert.deepEqual(hookEnvironment(env), { DNS_TOKEN: 'd' })
+})
 
 test('an IPv6 address is written in brackets', () => {
   assert.deepEqual(loadConfig({ ...bare, flags: { listen: '[::1]:80' } }).config.listen, { host: '::1', port: 80 })

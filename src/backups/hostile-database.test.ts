@@ -106,6 +106,8 @@ const ROWS: Record<string, string> = {
   'a password whose comparison takes all memory': `
     UPDATE environments SET protection = '{"passwordHash":"scrypt$1073741824$8$3$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","addresses":[]}'`,
   'a protection that protects nothing': `UPDATE environments SET protection = '{"passwordHash":null,"addresses":"::/0"}'`,
+  'a certificate whose names are no list': `INSERT INTO certificates (id, source, names, state, create_time, update_time)
+    VALUES ('a', 'UPLOADED', '{"length":1}', 'ISSUED', 0, 0)`,
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",
   'a digest that is a path': "UPDATE builds SET output_digest = 'sha256:../../../../etc'",
   'an archive that is a path': "UPDATE builds SET archive_digest = '/etc/shadow'",

@@ -6,6 +6,7 @@
 import { checkProtection } from '../apps/index.ts'
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
+import { checkCertificateNames } from '../certificates/index.ts'
 import { resources } from '../contract/index.ts'
 import {
   checkDigest,
@@ -121,6 +122,13 @@ const TABLES: readonly Table[] = [
     read: (after) => statement`
       SELECT rowid AS at, environment_id, archive_digest, pin_digest, pin_deployment, pin_operation FROM sources
       WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'certificates',
+    since: sinceOf('certificates'),
+    columns: { id, account_id: orNull(checkId), names: json(checkCertificateNames) },
+    read: (after) => statement`
+      SELECT rowid AS at, id, account_id, names FROM certificates WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

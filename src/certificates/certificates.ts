@@ -29,9 +29,9 @@ const DAY_MS = 24 * 3600 * 1000
 export function createCertificates({ clock, records, worker, portalHost, domain, sites }: Parts) {
   const buckets = createBuckets(clock)
 
-  function limit(key: string, rate: Rate) {
+  function limit(key: string, rate: Rate, message?: string) {
     const waitMs = buckets.take(key, 1, rate)
-    if (waitMs > 0) throw new Problem('TOO_MANY_RETRIES', undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) })
+    if (waitMs > 0) throw new Problem('TOO_MANY_RETRIES', message, { retryAfterSeconds: Math.ceil(waitMs / 1000) })
   }
 
   const hostsOf = async (accountId: string) => answeredHosts({ portalHost, domain, sites: await sites(accountId) })
@@ -66,7 +66,7 @@ export function createCertificates({ clock, records, worker, portalHost, domain,
 
     /** A certificate is used for hosts of its account alone, so it must cover one of them. */
     async upload(account: Account, { chain, privateKey }: resources.NewCertificate): Promise<resources.Certificate> {
-      limit(`upload ${account.id}`, UPLOAD_RATE)
+      limit(`upload ${account.id}`, UPLOAD_RATE, 'The account has uploaded too many certificates of late.')
       const read = readUpload(chain, privateKey, clock.now())
       const hosts = (await hostsOf(account.id)).filter(({ accountId }) => accountId === account.id)
       if (!hosts.some((host) => read.names.some((name) => covers(name, host.name)))) throw forOthers(read.names)

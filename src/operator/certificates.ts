@@ -74,7 +74,11 @@ const readText = (file: string): Promise<string> =>
 /** Reads the database of a data folder as it is, and changes nothing. */
 export async function certificateFinding(folder: DataFolder, isOn: boolean): Promise<Finding> {
   const part = 'certificates'
-  const found = await stored(folder)
+  const found = await stored(folder).catch((error: Error) => error)
+  if (found instanceof Error) {
+    const why = `the database cannot be read: ${found.message}`.replaceAll(/\s+/g, ' ').slice(0, 500)
+    return { part, state: 'weaker', found: why, advice: 'Check the data folder first.' }
+  }
   const bad = found.filter(({ failure, warning }) => failure || warning)
   const words = (all: readonly Certificate[]) =>
     all

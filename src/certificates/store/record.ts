@@ -93,3 +93,9 @@ export const toRecord = (row: CertificateRow): CertificateRecord => ({
 
 /** Each key is bound to its row: a sealed key that is copied to another row does not open. */
 export const keyPlace = (id: string): string => `certificates/${id}/key`
+
+/** For rows of a restored database: throws unless the names are a list of texts. */
+export function checkCertificateNames(names: unknown) {
+  const isList = Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string')
+  if (!isList) throw new Error('they are not a list of host names')
+}

@@ -17,7 +17,7 @@ import { afterIssue, whileOrdering } from '../schedule.ts'
 import type { AcmeAccounts } from '../store/acme-accounts.ts'
 import type { CertificateRecord } from '../store/record.ts'
 import type { CertificateRecords } from '../store/records.ts'
-import { readIssued, renewalId } from '../x509/chain.ts'
+import { CertificateRefused, readIssued, renewalId } from '../x509/chain.ts'
 import { certificateRequest, newKey } from '../x509/request.ts'
 import type { Challenges } from './challenges.ts'
 import { type DnsHook, runDnsHook } from './dns-hook.ts'
@@ -45,6 +45,18 @@ export function createOrders(parts: Parts) {
   async function get(record: CertificateRecord): Promise<void> {
     const account = await accounts.known()
     await removeOldDnsRecord(record)
+    try {
+      await finish(record, account)
+    } catch (error) {
+      // What the CA has refused stays refused; if it was not reached, or is busy, the order goes on later.
+      const isOver =
+        error instanceof AcmeProblem ? error.status < 500 && !isLimit(error) : error instanceof CertificateRefused
+      if (isOver) await records.forgetOrder(record.id)
+      throw error
+    }
+  }
+
+  async function finish(record: CertificateRecord, account: Known): Promise<void> {
     const { order, key } = await orderOf(record, account)
     if (order.status === 'pending') await prove(record, account, order)
     const ready = await poll(account, order, 'pending')
@@ -95,14 +107,8 @@ export function createOrders(parts: Parts) {
     const types = isWildcard ? (['dns-01'] as const) : await typesFor(record)
     const publish = (answer: ChallengeAnswer) =>
       answer.type === 'dns-01' ? addDnsRecord(id, answer) : parts.challenges.add(answer)
-    try {
-      const accepted = await authorize({ clock, client, account, types, publish, signal }, order)
-      if (accepted && !isWildcard) await records.convinced(id, accepted)
-    } catch (error) {
-      // A refused proof ends the order (RFC 8555, section 7.1.6). If the CA was not reached, it goes on later.
-      if (error instanceof AcmeProblem) await records.forgetOrder(id)
-      throw error
-    }
+    const accepted = await authorize({ clock, client, account, types, publish, signal }, order)
+    if (accepted && !isWildcard) await records.convinced(id, accepted)
   }
 
   /** What worked before comes first; after a failure the next one is tried. */

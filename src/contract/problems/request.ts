@@ -340,7 +340,8 @@ export const REQUEST_PROBLEMS = {
     http: 429,
     status: 'RESOURCE_EXHAUSTED',
     fault: 'caller',
-    meaning: 'The certificate was asked for again too often of late, or the CA has asked to wait.',
+    meaning:
+      'The certificate was asked for again, or others were uploaded, too often of late; or the CA has asked to wait.',
     todo: 'Wait as long as `Retry-After` says. The service tries again by itself, too.',
     retryable: true,
   }),
