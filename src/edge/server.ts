@@ -16,7 +16,9 @@ import { PAGES, type Page, sendPage } from './http/pages.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './http/strict.ts'
 import { readAddress, type Visit } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
+import { createJobServers } from './job-servers.ts'
 import { LIMITS, type Limits } from './limits.ts'
+import { createLoops } from './loops.ts'
 import { createPaths, type Paths } from './paths.ts'
 import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
@@ -54,6 +56,10 @@ export type EdgeServer = {
   openCache(settings: CacheSettings): Promise<void>
   /** Writes what is pending to the disk. */
   closeCache(): Promise<void>
+  /** Builds and apps reach the edge at this socket, which another process has bound. */
+  listenToJobs(handle: object): void
+  /** Whether a host is one of a site. */
+  isSite(host: string): boolean
   /** Requests to instances since the last call, by deployment; undefined when there were none. */
   takeActivity(): Record<string, number> | undefined
   /** Requests to instances in flight now, by deployment. */
@@ -74,6 +80,8 @@ type Parts = {
   limits?: Limits
   /** A request waits for a deployment that sleeps. */
   wake?(deployment: string): void
+  /** A request of a deployment to itself was refused, since it would never have ended. */
+  onLoop?(deployment: string): void
   /** A fault of the edge: the visitor got a page without details. */
   report?(error: unknown): void
   /** The clock for the ages of stored responses. */
@@ -95,6 +103,7 @@ type RequestHandlers = {
 export function createEdgeServer({
   limits = LIMITS,
   wake = noop,
+  onLoop = noop,
   report = noop,
   now = Date.now,
   mayUseStored = () => true,
@@ -110,6 +119,7 @@ export function createEdgeServer({
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })
   const pending = createPendingRequests({ limits, wake })
+  const loops = createLoops({ limits, inFlight, forwarded, onLoop })
   let paths: Paths | undefined
   const counts = createCounts(() => paths)
   /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
@@ -124,6 +134,7 @@ export function createEdgeServer({
     (request) => mayUpgrade(findTarget(readAddress(request)?.host)) && isUpgradable(request),
   )
   const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
+  const jobServers = createJobServers({ http, limits, forwarded })
   const fastPath = hasFastPath ? createFastPath({ http, limits, connections, answer: peek, report }) : undefined
   http.on('request', receive)
   // The app decides whether the client is to send its body: the proxy forwards the expectation.
@@ -145,10 +156,10 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return sendPage(response, PAGES.badRequest)
     doing(address.host)
-    const visit = { ...address, request, response, isHit: false }
+    const visit = { ...address, request, response, isHit: false, isOwn: false }
     countVisit(counts, environmentOf(address.host), visit)
     route(address.host, response, request, {
-      goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
+      goOn: (target) => loops.pass(visit, target, () => answers.answerOrFail(visit, choose(target))),
       refuse: (page) => sendPage(response, page),
       answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
     })
@@ -249,6 +260,8 @@ export function createEdgeServer({
     inspect: cache.inspect,
     openCache: cache.open,
     closeCache: cache.close,
+    listenToJobs: jobServers.listen,
+    isSite: (host) => routes.has(host),
     takeActivity: inFlight.takeActivity,
     load: inFlight.load,
     takeCounts: counts.take,
@@ -256,13 +269,12 @@ export function createEdgeServer({
       isStopping = true
       fastPath?.close()
       pending.refuseAll()
-      return closeGracefully(http)
+      return closeGracefully(http, jobServers.close())
     },
     retire() {
       isRetiring = true
       fastPath?.close()
-      // The `close` of node:http would end the connections that are idle now.
-      return new Promise((resolve) => void NetServer.prototype.close.call(http, () => resolve()))
+      return closeWhenUnused(http, jobServers.close())
     },
   }
 }
@@ -309,18 +321,22 @@ function countUpgrade(
   return (status) => counts.answered(counted, status, false)
 }
 
-function closeGracefully(http: Server): Promise<void> {
-  return new Promise((resolve) => {
-    // `close` ends the connections that are idle now; those that become idle later must be ended by us.
-    const sweep = setInterval(() => http.closeIdleConnections(), SWEEP_MS)
-    http.close(() => {
-      clearInterval(sweep)
-      resolve()
-    })
-  })
+/** `others` resolves when the other servers, which are closing, have no connection any more. */
+async function closeGracefully(http: Server, others: Promise<void>): Promise<void> {
+  // `close` ends the connections that are idle now; those that become idle later must be ended by us.
+  const sweep = setInterval(() => http.closeIdleConnections(), SWEEP_MS)
+  await Promise.all([new Promise<void>((resolve) => http.close(() => resolve())), others])
+  clearInterval(sweep)
 }
 
 const SWEEP_MS = 50
+
+/** Ends no connection. */
+async function closeWhenUnused(http: Server, others: Promise<void>): Promise<void> {
+  // The `close` of node:http would end the connections that are idle now.
+  const closed = new Promise<void>((resolve) => void NetServer.prototype.close.call(http, () => resolve()))
+  await Promise.all([closed, others])
+}
 
 const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)
 

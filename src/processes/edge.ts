@@ -1,16 +1,17 @@
 /** The process of an edge. */
 import { processName } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
-import { runEdge } from '../edge/index.ts'
+import { type JobSocket, type JobSocketSource, runEdge } from '../edge/index.ts'
 import type { Config } from '../settings.ts'
 import { version } from '../version.ts'
-import { createChildLife, FIRST_SOCKET } from './child.ts'
+import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
 
 /** Which of the edges of this machine it is. They share the memory and the disk for what is stored. */
 export type EdgeBegin = { index: number; count: number }
 
 export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cacheMemory, cacheDisk }: Config) {
   const life = createChildLife<EdgeBegin, null>()
+  const jobSockets = receiveJobSockets(life)
   const { index, count } = await life.begin
   const files = filesIn(dataDir)
   const own = (path: string) => (index === 0 ? path : `${path}.${index}`)
@@ -24,8 +25,22 @@ export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cach
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
     controlSocket: files.controlSocket,
     agentSocket: files.agentSocket,
+    jobSockets,
   })
   life.ready(null)
   await edge.stop(await life.stopRequested)
   life.leave()
+}
+
+/** They may come before the edge is there. */
+function receiveJobSockets({ onJobSocket, wantJobSocket }: ChildLife<EdgeBegin, null>): JobSocketSource {
+  const received: JobSocket[] = []
+  onJobSocket((socket) => received.push(socket))
+  return {
+    want: wantJobSocket,
+    onSocket(listener) {
+      for (const socket of received) listener(socket)
+      onJobSocket(listener)
+    },
+  }
 }

@@ -12,11 +12,16 @@ export type Visitor = { address: string | undefined; protocol: 'http' | 'https' 
 export function createForwarded() {
   let trusted = new BlockList()
   let hasTrusted = false
+  const jobs = new WeakSet<Socket>()
 
-  const isTrusted = (peer: string): boolean => hasTrusted && trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4')
+  const isTrusted = (peer: string, socket: Socket): boolean =>
+    hasTrusted && trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4') && !jobs.has(socket)
 
   return {
+    /** Whether a proxy is at the other end of a connection from this address. */
     isTrusted,
+    /** A build or an app is at the other end. It is no proxy, even where the addresses of jobs are in a trusted range. */
+    addJob: (socket: Socket) => void jobs.add(socket),
     /** Addresses, or ranges such as `10.0.0.0/8`. */
     trust(proxies: readonly string[]) {
       trusted = new BlockList()
@@ -31,7 +36,7 @@ export function createForwarded() {
 
     /** Only the visitor's protocol, for a caller that has not parsed all headers. */
     protocolOf(socket: Socket, header: (name: string) => string | undefined): Visitor['protocol'] {
-      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')) return 'http'
+      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '', socket)) return 'http'
       return toProtocol(header('x-forwarded-proto'))
     },
 
@@ -41,15 +46,18 @@ export function createForwarded() {
      */
     clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
-      if (peer === undefined || !isTrusted(peer)) return peer && clientNetwork(peer)
+      if (peer === undefined || !isTrusted(peer, socket)) return peer && clientNetwork(peer)
       const before = headers['x-forwarded-for']?.toString() ?? ''
       const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
       return isIP(address) === 0 ? undefined : clientNetwork(address)
     },
 
+    /** Whether the client of a request may be a build or an app of this service: directly, or through a proxy in front. */
+    mayBeJob: ({ socket }: Pick<IncomingMessage, 'socket'>): boolean => hasTrusted || jobs.has(socket),
+
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
-      if (peer === undefined || !isTrusted(peer)) return { address: peer, protocol: 'http' }
+      if (peer === undefined || !isTrusted(peer, socket)) return { address: peer, protocol: 'http' }
       const before = headers['x-forwarded-for']
       const protocol = toProtocol(headers['x-forwarded-proto']?.toString())
       return { address: before ? `${before}, ${peer}` : peer, protocol }

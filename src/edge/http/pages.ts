@@ -23,6 +23,11 @@ export const PAGES = {
   busy: { status: 503, title: 'Too busy', text: 'Too many requests are waiting. Please try again in a moment.' },
   down: { status: 503, title: 'Not available', text: 'The application is not running at the moment.' },
   notStored: { status: 504, title: 'Not stored', text: 'Only a stored copy was asked for, and there is none.' },
+  loop: {
+    status: 508,
+    title: 'Loop detected',
+    text: 'To answer this request, the application requests its own address again and again. The last of these requests was refused.',
+  },
   late: { status: 504, title: 'No answer in time', text: 'The application did not answer in time.' },
 } as const satisfies Record<string, Page>
 

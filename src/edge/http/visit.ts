@@ -16,6 +16,8 @@ export type Visit = Address & {
   response: ServerResponse
   /** It is answered without a request to the app. */
   isHit: boolean
+  /** The app that is to answer has sent it: another request of the app may wait for the answer. */
+  isOwn: boolean
 }
 
 /** Undefined when the request target is invalid for a server. */

@@ -10,6 +10,7 @@ import { createRouteTable } from '../route-table.ts'
 import { createEdgeServer } from '../server.ts'
 import { followAgent } from './follow-agent.ts'
 import { followControl } from './follow-control.ts'
+import type { JobSocketSource } from './job-sockets.ts'
 import { createLease } from './lease.ts'
 import { createSavedRoutes } from './saved-routes.ts'
 
@@ -25,6 +26,8 @@ export type EdgeSettings = {
   cache: CacheSettings
   controlSocket: string
   agentSocket: string
+  /** How it gets the sockets for builds and apps; without it, they do not reach it. */
+  jobSockets?: JobSocketSource
 }
 
 const ACTIVITY_MS = 5000
@@ -34,16 +37,22 @@ const FIRST_LEASE_MS = 2000
 const LOAD_MS = 1000
 /** The same fault is reported once in this time: one that every request meets must not flood the log. */
 const TROUBLE_MS = 10_000
+/** The same for a loop, which the log of its app is told of. */
+const LOOP_MS = 60_000
 
 export async function runEdge(settings: EdgeSettings) {
-  const { name, version, listen, routesFile, trustedProxies, countsPaths, cache, controlSocket, agentSocket } = settings
+  const { name, version, listen, routesFile, trustedProxies, countsPaths, cache } = settings
+  const { controlSocket, agentSocket, jobSockets } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
   const saved = createSavedRoutes(routesFile)
   const lease = createLease()
-  const report = createReport((message) => control.notify('trouble', message))
+  const tell = oncePer(TROUBLE_MS, (message) => control.notify('trouble', message))
+  const report = (error: unknown) =>
+    tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
   const edge = createEdgeServer({
     wake: (deployment) => agent.notify('wake', deployment),
+    onLoop: oncePer(LOOP_MS, (deployment) => agent.notify('loopDetected', deployment)),
     report,
     mayUseStored: lease.isCurrent,
   })
@@ -56,7 +65,7 @@ export async function runEdge(settings: EdgeSettings) {
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))
   const control = followControl({ path: controlSocket, greeting, edge, table, saved, lease, report })
-  const agent = followAgent({ path: agentSocket, greeting, edge, table })
+  const agent = followAgent({ path: agentSocket, greeting, edge, table, jobSockets })
   await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
   await new Promise<void>((resolve, reject) => {
     edge.http.once('error', reject)
@@ -94,13 +103,13 @@ export async function runEdge(settings: EdgeSettings) {
   }
 }
 
-function createReport(send: (message: string) => void) {
-  const reported = new Set<string>()
-  return (error: unknown) => {
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    if (reported.has(message)) return
-    reported.add(message)
-    setTimeout(() => reported.delete(message), TROUBLE_MS).unref()
-    send(message)
+/** Calls back with the same text once in this time. */
+function oncePer(ms: number, callBack: (text: string) => void) {
+  const recent = new Set<string>()
+  return (text: string) => {
+    if (recent.has(text)) return
+    recent.add(text)
+    setTimeout(() => recent.delete(text), ms).unref()
+    callBack(text)
   }
 }
