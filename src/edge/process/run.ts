@@ -48,8 +48,7 @@ export async function runEdge(settings: EdgeSettings) {
   const saved = createSavedRoutes(routesFile)
   const lease = createLease()
   const tell = oncePer(TROUBLE_MS, (message) => control.notify('trouble', message))
-  const report = (error: unknown) =>
-    tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  const report = (error: unknown) => tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
   const edge = createEdgeServer({
     wake: (deployment) => agent.notify('wake', deployment),
     onLoop: oncePer(LOOP_MS, (deployment) => agent.notify('loopDetected', deployment)),
