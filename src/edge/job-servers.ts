@@ -7,10 +7,14 @@ import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import type { Forwarded } from './http/forwarded.ts'
 import type { Limits } from './limits.ts'
 
+/** A socket that another process has bound, as a handle of Node. */
+export type BoundSocket = { close(): void }
+
 type Parts = { http: Server; limits: Limits; forwarded: Pick<Forwarded, 'addJob'> }
 
 export function createJobServers({ http, limits, forwarded }: Parts) {
   const servers = new Set<NetServer>()
+  let isClosed = false
 
   function accept(socket: Socket) {
     forwarded.addJob(socket)
@@ -18,8 +22,9 @@ export function createJobServers({ http, limits, forwarded }: Parts) {
   }
 
   return {
-    /** `handle` is a socket that another process has bound. */
-    listen(handle: object) {
+    listen(handle: BoundSocket) {
+      // One that comes late is for the edge in whose place this one is no more.
+      if (isClosed) return handle.close()
       // As node:http makes its own connections.
       const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
       server.maxConnections = limits.connections
@@ -30,6 +35,7 @@ export function createJobServers({ http, limits, forwarded }: Parts) {
     },
     /** Accepts no more. Resolves when the last connection is closed. */
     async close(): Promise<void> {
+      isClosed = true
       await Promise.all([...servers].map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
     },
   }

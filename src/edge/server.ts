@@ -16,7 +16,7 @@ import { PAGES, type Page, sendPage } from './http/pages.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './http/strict.ts'
 import { readAddress, type Visit } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
-import { createJobServers } from './job-servers.ts'
+import { type BoundSocket, createJobServers } from './job-servers.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { createLoops } from './loops.ts'
 import { createPaths, type Paths } from './paths.ts'
@@ -56,8 +56,8 @@ export type EdgeServer = {
   openCache(settings: CacheSettings): Promise<void>
   /** Writes what is pending to the disk. */
   closeCache(): Promise<void>
-  /** Builds and apps reach the edge at this socket, which another process has bound. */
-  listenToJobs(handle: object): void
+  /** Builds and apps reach the edge at this socket. */
+  listenToJobs(handle: BoundSocket): void
   /** Whether a host is one of a site. */
   isSite(host: string): boolean
   /** Requests to instances since the last call, by deployment; undefined when there were none. */

@@ -36,11 +36,11 @@ export function createChildLife<Begin, Ready>({ endsAtSigterm = false } = {}) {
   const takeOver = Promise.withResolvers<void>()
   const relisten = createListeners<void>()
   const jobSockets = createListeners<JobSocket>()
-  process.on('message', (message: ToChild, handle?: object) => {
+  process.on('message', (message: ToChild, handle?: JobSocket['handle']) => {
     if (message.kind === 'begin') begin.resolve(message.begin as Begin)
     else if (message.kind === 'relisten') relisten.notify()
     else if (message.kind === 'takeOver') takeOver.resolve()
-    else if (message.kind === 'jobSocket') jobSockets.notify({ ...message, handle: handle as object })
+    else if (message.kind === 'jobSocket') jobSockets.notify({ ...message, handle: handle as JobSocket['handle'] })
     else stopRequested.resolve(message)
   })
   process.on('disconnect', () => process.exit())

@@ -2,10 +2,10 @@
  * The sockets at which builds and apps reach this edge, one for the gateway of each agent. The parent process holds them, as it
  * does the one of visitors: connections wait in them while an edge is started again, and their ports stay the same.
  */
+import type { BoundSocket } from '../job-servers.ts'
 import type { EdgeServer } from '../server.ts'
 
-/** `handle` is what a server of node:net listens on. */
-export type JobSocket = { gateway: string; port: number; handle: object }
+export type JobSocket = { gateway: string; port: number; handle: BoundSocket }
 
 /** How an edge gets its sockets. */
 export type JobSocketSource = {
@@ -26,7 +26,7 @@ export function createJobSockets({ edge, source, announce }: Parts) {
   const ports = new Map<string, number>()
 
   source.onSocket(({ gateway, port, handle }) => {
-    if (ports.has(gateway)) return
+    if (ports.has(gateway)) return handle.close()
     edge.listenToJobs(handle)
     ports.set(gateway, port)
     announce({ gateway, port })

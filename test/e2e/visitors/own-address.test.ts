@@ -3,6 +3,7 @@
  * apps, their sandbox.
  */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { after, test } from 'node:test'
 import { copyOf, reload } from '../../support/service/copies.ts'
@@ -168,9 +169,8 @@ test('a site that sleeps is woken by an app as by a visitor', { skip }, async (t
   const [one, two] = [await createEnvironment(sleepy, login), await createEnvironment(sleepy, login)]
   for (const { name } of [one, two]) assert.equal((await deploy(sleepy, login, name, CALLER)).error, undefined)
   await until(async () => {
-    const { json } = await sleepy.call(`/v1/${two.name}/logs`, { as: login, headers: { accept: 'text/plain' } })
     const { text } = await sleepy.call(`/v1/${two.name}/logs`, { as: login })
-    return json === undefined && /sleep/i.test(text)
+    return /sleep/i.test(text)
   }, 'the app sleeps')
   const { text } = await siteAnswer(sleepy, one.url, `/fetch?url=${encodeURIComponent(`${two.url}/`)}`)
   assert.equal(JSON.parse(text).text, `a page of ${new URL(two.url).host}`)
@@ -189,10 +189,12 @@ test('the address is reached after the edge and the agent were killed', { skip }
 
 test('an app that goes on during a reload reaches its address, also by its custom domain', { skip }, async () => {
   const next = await copyOf(scope, '9.9.9')
+  const { edge } = processesOf(service.pid)
   await reload(next, service)
   assert.equal((await fetched(`${ours.url}/`)).status, 200)
   assert.equal((await fetched(`http://www.own-address.test:${port}/`)).status, 200)
   // The next version of the app has its network under the new agent.
   assert.equal((await deploy(service, as, ours.name, { ...CALLER, 'version.txt': 'three' })).error, undefined)
   assert.equal((await fetched(`${ours.url}/`)).status, 200)
+  await until(() => !existsSync(`/proc/${edge}`), 'the old edge has ended')
 })
