@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { networkInterfaces } from 'node:os'
 import { after, test } from 'node:test'
+import { steadyAddresses } from '../../support/machine/network.ts'
 import { copyOf, reload } from '../../support/service/copies.ts'
 import { deploy, type Files, page } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
@@ -123,9 +123,7 @@ test('a build reads sites, its own as it is live', { skip }, async () => {
 test('of the machine an app reaches the edge alone: no API, no service port of others, no other app', {
   skip,
 }, async () => {
-  const addresses = Object.values(networkInterfaces()).flatMap((all) =>
-    (all ?? []).flatMap(({ family, address }) => (family === 'IPv4' ? address : [])),
-  )
+  const addresses = steadyAddresses()
   const apps = [(await fetched(`${other.url}/visitor`)).text, (await fetched(`${ours.url}/visitor`, other)).text]
   const api = Number(new URL(service.api).port)
   const places = [
