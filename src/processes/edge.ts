@@ -11,7 +11,8 @@ export type EdgeBegin = { index: number; count: number }
 
 export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cacheMemory, cacheDisk }: Config) {
   const life = createChildLife<EdgeBegin, null>()
-  const jobSockets = receiveJobSockets(life)
+  const ready = Promise.withResolvers<void>()
+  const jobSockets = receiveJobSockets(life, ready.promise)
   const { index, count } = await life.begin
   const files = filesIn(dataDir)
   const own = (path: string) => (index === 0 ? path : `${path}.${index}`)
@@ -28,16 +29,20 @@ export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cach
     jobSockets,
   })
   life.ready(null)
+  ready.resolve()
   await edge.stop(await life.stopRequested)
   life.leave()
 }
 
-/** They may come before the edge is there. */
-function receiveJobSockets({ onJobSocket, wantJobSocket }: ChildLife<EdgeBegin, null>): JobSocketSource {
+/** They may come before the edge is there. They are asked for when it is ready: a parent of an earlier version ignores it then. */
+function receiveJobSockets(
+  { onJobSocket, wantJobSocket }: ChildLife<EdgeBegin, null>,
+  ready: Promise<void>,
+): JobSocketSource {
   const received: JobSocket[] = []
   onJobSocket((socket) => received.push(socket))
   return {
-    want: wantJobSocket,
+    want: (gateway) => void ready.then(() => wantJobSocket(gateway)),
     onSocket(listener) {
       for (const socket of received) listener(socket)
       onJobSocket(listener)

@@ -50,6 +50,12 @@ const CALLER: Files = {
         const all = await Promise.all(Array.from({ length: 100 }, (_, at) => got(origin + '/page-' + at)))
         return response.end(JSON.stringify(all.map(({ status }) => status)))
       }
+      if (pathname === '/chain') {
+        const next = searchParams.get('next')
+        const { status, text } = await got(next + '/chain?next=' + origin)
+        response.statusCode = 500
+        return response.end(text || String(status))
+      }
       if (pathname === '/loop') {
         const { status, text } = await got(origin + '/loop')
         response.statusCode = 500
@@ -153,6 +159,12 @@ test('a page that fetches itself without end is answered, and the log of the app
   assert.equal((await get('/', other)).status, 200)
 })
 
+test('two sites that fetch each other without end come to an end, and go on', { skip }, async () => {
+  const { status, text } = await get(`/chain?next=${other.url}`)
+  assert.deepEqual([status, text], [500, 'ECONNREFUSED'])
+  for (const at of [ours, other]) assert.equal((await get('/', at)).status, 200)
+})
+
 test('a page that fetches a hundred others at a time is no loop', { skip }, async () => {
   const statuses: number[] = JSON.parse((await get('/sitemap', other)).text)
   assert.deepEqual(
@@ -161,8 +173,8 @@ test('a page that fetches a hundred others at a time is no loop', { skip }, asyn
   )
 })
 
-test('a site that sleeps is woken by an app as by a visitor', { skip }, async (t) => {
-  const sleepy = await startService(t, { settings: { HEADLAND_IDLE_TIMEOUT: '1' } })
+test('a site that sleeps is woken by an app as by a visitor, with several edges', { skip }, async (t) => {
+  const sleepy = await startService(t, { settings: { HEADLAND_IDLE_TIMEOUT: '1', HEADLAND_EDGES: '2' } })
   const login = await sleepy.login()
   const [one, two] = [await createEnvironment(sleepy, login), await createEnvironment(sleepy, login)]
   for (const { name } of [one, two]) assert.equal((await deploy(sleepy, login, name, CALLER)).error, undefined)
