@@ -38,7 +38,7 @@ type Parts = {
 }
 
 const LOOP =
-  'This app fetches its own address to answer a request, and to answer that one fetches it again. The edge has refused the last of these requests with 508 Loop Detected.'
+  'Requests to this app wait for each other: to answer one, it fetches its own address, or that of a site which fetches this one, again and again. The edge has refused the last of them with 508 Loop Detected.'
 
 /** A control process that is connected, or was. */
 export type Session = { isOpen: boolean }

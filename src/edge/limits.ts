@@ -16,11 +16,14 @@ export const LIMITS = {
    * more. Further ones wait.
    */
   ownRequestsPerVisit: 32,
-  /** Of one environment, however many visits there are: fewer than the connections that an app may have to the edge. */
-  ownRequests: 200,
-  ownRequestsWaiting: 1000,
+  /**
+   * Those of one environment, however many visits there are; and as many of other apps and of builds to it. Fewer than the
+   * connections that an app may have to the edge.
+   */
+  appRequests: 200,
+  appRequestsWaiting: 1000,
   /** When none of those in progress has ended for so long, those that wait are refused as a loop. */
-  ownRequestsStalledMs: 10_000,
+  appRequestsStalledMs: 10_000,
   /** How often a request may pass an edge of Headland, by the header CDN-Loop (RFC 8586). */
   hops: 10,
   /** How long an instance may take until its response begins. Each chunk of the request body restarts the time. */

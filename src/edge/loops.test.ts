@@ -9,6 +9,9 @@ import { until } from '../../test/support/until.ts'
 import { openSocket } from '../processes/sockets.ts'
 import { LIMITS, type Limits } from './limits.ts'
 
+/** Only where a loop is expected: on a busy machine, requests that end may take longer. */
+const SOON = { appRequestsStalledMs: 200 }
+
 /** Where the app under test is, and from where it calls. */
 const APP = '127.0.0.2'
 
@@ -39,7 +42,7 @@ async function startApp(t: Scope, app: App, limits: Partial<Limits> = {}) {
     http.closeAllConnections()
   })
   const target = { ...serverTarget((http.address() as AddressInfo).port), host: APP }
-  const options = { limits: { ownRequestsStalledMs: 200, ...limits }, onLoop: (of: string) => loops.push(of) }
+  const options = { limits, onLoop: (of: string) => loops.push(of) }
   const edge = await startTestEdge(t, { [HOST]: target }, options)
   edge.listenToJobs(jobs.handle)
   t.after(() => edge.stop())
@@ -48,14 +51,18 @@ async function startApp(t: Scope, app: App, limits: Partial<Limits> = {}) {
 
 test('a page that fetches itself without end is cut, and the rest of the chain is told so', async (t) => {
   let renders = 0
-  const { edge, loops } = await startApp(t, async (_, response, fetch) => {
-    renders++
-    const { status, text } = await fetch('/')
-    response.writeHead(status === 200 ? 200 : 500).end(text)
-  })
+  const { edge, loops } = await startApp(
+    t,
+    async (_, response, fetch) => {
+      renders++
+      const { status, text } = await fetch('/')
+      response.writeHead(status === 200 ? 200 : 500).end(text)
+    },
+    SOON,
+  )
   const { status, text } = await ask(edge.port)
   assert.equal(status, 500)
-  assert.match(text, /Loop detected.*requests its own address again and again/s)
+  assert.match(text, /Loop detected.*Requests wait for each other/s)
   // One visit, and the requests that it and no visit may have.
   assert.equal(renders, 1 + 2 * LIMITS.ownRequestsPerVisit)
   assert.deepEqual(loops, ['d1'])
@@ -65,10 +72,14 @@ test('a page that fetches itself without end is cut, and the rest of the chain i
 })
 
 test('a page that writes to itself without end is cut as well', async (t) => {
-  const { edge, loops } = await startApp(t, async (_, response, fetch) => {
-    const { status } = await fetch('/', {}, 'POST')
-    response.writeHead(status === 200 ? 200 : 500).end()
-  })
+  const { edge, loops } = await startApp(
+    t,
+    async (_, response, fetch) => {
+      const { status } = await fetch('/', {}, 'POST')
+      response.writeHead(status === 200 ? 200 : 500).end()
+    },
+    SOON,
+  )
   assert.equal((await ask(edge.port, { method: 'POST' })).status, 500)
   assert.equal(loops.length, 1)
 })
@@ -132,4 +143,39 @@ test('an app is never a trusted proxy, and counts as one client', async (t) => {
     'connections above the limit of a client are closed',
   )
   await until(async () => (await fetch('/').catch(() => undefined))?.status === 200)
+})
+
+test('two apps that fetch each other without end are cut', async (t) => {
+  const jobs = await openSocket({ host: '127.0.0.1', port: 0 })
+  t.after(() => jobs.handle.close())
+  const [one, two] = ['127.0.0.2', '127.0.0.3']
+  const loops: string[] = []
+  const startOne = async (at: string, other: string) => {
+    const http = createServer((_, response) => {
+      const asked = { host: '127.0.0.1', port: jobs.address.port, localAddress: at, agent: false as const }
+      const next = request({ ...asked, headers: { host: other } }, async (answer) => {
+        response.writeHead(answer.statusCode === 200 ? 200 : 500)
+        response.end((await answer.setEncoding('utf8').toArray()).join(''))
+      })
+      next.once('error', () => response.destroy()).end()
+    })
+    await new Promise<void>((resolve) => http.listen(0, at, resolve))
+    t.after(() => {
+      http.close()
+      http.closeAllConnections()
+    })
+    return (http.address() as AddressInfo).port
+  }
+  const targets = {
+    one: { ...serverTarget(await startOne(one, 'two'), 'i1', 'd1'), host: one },
+    two: { ...serverTarget(await startOne(two, 'one'), 'i2', 'd2'), host: two, environment: 'e2' },
+  }
+  const options = { limits: SOON, onLoop: (of: string) => loops.push(of) }
+  const edge = await startTestEdge(t, targets, options)
+  edge.listenToJobs(jobs.handle)
+  t.after(() => edge.stop())
+  const { status, text } = await ask(edge.port, { host: 'one' })
+  assert.equal(status, 500)
+  assert.match(text, /Loop detected/)
+  assert.equal(loops.length, 1)
 })

@@ -4,15 +4,16 @@
  * An app that forwards headers, as a proxy does, forwards CDN-Loop, which says how often a request was here.
  *
  * A page that is rendered by fetching itself sends new requests, without a mark that the edge could read. But the requests of such
- * a loop end one after the other, from the last on. So only some requests of an app to its own site are in progress at a time,
- * and the others wait until one of those ends:
+ * a loop end one after the other, from the last on. So only some requests of apps to a site are in progress at a time, and the
+ * others wait until one of those ends:
  *
  *   in progress   asked of the app
  *   waiting       as many are in progress as may be
- *   refused       it waited, and none of those in progress has ended for `ownRequestsStalledMs`: they wait for each other
+ *   refused       it waited, and none of those in progress has ended for `appRequestsStalledMs`: they wait for each other
  *
  * A page that fetches a hundred others at a time, or a hundred visitors of a page that fetches one, is no loop: their requests
- * end, and those that wait go on. The number grows with the visits that are in progress, so that visits do not wait for each other.
+ * end, and those that wait go on. Of requests of an app to itself there are more with each visit that is in progress, so that
+ * visits do not wait for each other. Those of other apps and of builds are counted apart: they are visits to the app.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Forwarded } from './http/forwarded.ts'
@@ -26,14 +27,20 @@ import type { Routed, ServerTarget } from './routes.ts'
 type Parts = {
   limits: Limits
   inFlight: Pick<InFlight, 'countOf'>
-  forwarded: Pick<Forwarded, 'mayBeJob' | 'clientOf'>
-  /** A request of this deployment was refused. */
+  forwarded: Pick<Forwarded, 'isJob' | 'mayBeJob' | 'clientOf'>
+  /** A request to this deployment was refused. */
   onLoop(deployment: string): void
 }
 
+/** Who has sent a request: the app that is to answer, another app or a build, or a visitor. */
+type Sender = 'self' | 'job' | 'visitor'
+
 type Waiting = { goOn(): void; refuse(): void }
 
-type Own = {
+/** The requests of one kind of sender to one environment. */
+type Queue = {
+  name: string
+  sender: Sender
   inProgress: number
   waiting: Set<Waiting>
   /** Runs while some wait. */
@@ -41,59 +48,65 @@ type Own = {
 }
 
 export function createLoops({ limits, inFlight, forwarded, onLoop }: Parts) {
-  const environments = new Map<string, Own>()
+  const queues = new Map<string, Queue>()
 
-  /** Visits are the requests in flight that are not the app's own. */
-  function max(target: ServerTarget, { inProgress }: Own): number {
-    const visits = Math.max(0, inFlight.countOf(target.peers ?? [target]) - inProgress)
-    return Math.min(limits.ownRequests, limits.ownRequestsPerVisit * (visits + 1))
+  /** Without networks of their own, apps have the address of others, and are visitors. */
+  function senderOf(request: IncomingMessage, { peers, ...target }: ServerTarget): Sender {
+    if (!forwarded.mayBeJob(request)) return 'visitor'
+    const client = forwarded.clientOf(request)
+    if (client !== LOOPBACK && (peers ?? [target]).some(({ host }) => host === client)) return 'self'
+    return forwarded.isJob(request) ? 'job' : 'visitor'
   }
 
-  function refuseWaiting(own: Own, { deployment }: ServerTarget) {
-    const all = [...own.waiting]
-    own.waiting.clear()
-    own.stall = undefined
+  function queueOf({ environment }: ServerTarget, sender: Sender): Queue {
+    const name = `${sender} ${environment}`
+    const queue = queues.get(name) ?? { name, sender, inProgress: 0, waiting: new Set(), stall: undefined }
+    queues.set(name, queue)
+    return queue
+  }
+
+  function isFull({ sender, inProgress }: Queue, target: ServerTarget): boolean {
+    if (inProgress >= limits.appRequests) return true
+    if (sender !== 'self') return false
+    const visits = Math.max(0, inFlight.countOf(target.peers ?? [target]) - inProgress)
+    return inProgress >= limits.ownRequestsPerVisit * (visits + 1)
+  }
+
+  function refuseWaiting(queue: Queue, { deployment }: ServerTarget) {
+    const all = [...queue.waiting]
+    queue.waiting.clear()
+    queue.stall = undefined
     if (all.length > 0) onLoop(deployment)
     for (const { refuse } of all) refuse()
   }
 
-  function end(environment: string, own: Own, target: ServerTarget) {
-    own.inProgress--
-    own.stall?.refresh()
-    for (const next of own.waiting) {
-      if (own.inProgress >= max(target, own)) break
-      own.waiting.delete(next)
+  function end(queue: Queue, target: ServerTarget) {
+    queue.inProgress--
+    queue.stall?.refresh()
+    for (const next of queue.waiting) {
+      if (isFull(queue, target)) break
+      queue.waiting.delete(next)
       next.goOn()
     }
-    if (own.waiting.size > 0) return
-    clearTimeout(own.stall)
-    own.stall = undefined
-    if (own.inProgress === 0) environments.delete(environment)
-  }
-
-  /** Whether the app that is to answer has sent the request. Without networks of their own, apps have the address of others. */
-  function isOwn({ peers, ...target }: ServerTarget, request: IncomingMessage): boolean {
-    if (!forwarded.mayBeJob(request)) return false
-    const client = forwarded.clientOf(request)
-    return client !== LOOPBACK && (peers ?? [target]).some(({ host }) => host === client)
+    if (queue.waiting.size > 0) return
+    clearTimeout(queue.stall)
+    queue.stall = undefined
+    if (queue.inProgress === 0) queues.delete(queue.name)
   }
 
   /** Calls one of the two, now or later; neither once the response is closed. */
-  function wait(response: ServerResponse, target: ServerTarget, { goOn, refuse }: Waiting) {
-    const { environment } = target
-    const own = environments.get(environment) ?? { inProgress: 0, waiting: new Set(), stall: undefined }
-    environments.set(environment, own)
+  function enter(queue: Queue, target: ServerTarget, response: ServerResponse, { goOn, refuse }: Waiting) {
     const start = () => {
-      own.inProgress++
-      response.once('close', () => end(environment, own, target))
+      queue.inProgress++
+      response.once('close', () => end(queue, target))
       goOn()
     }
-    if (own.inProgress < max(target, own)) return start()
-    if (own.waiting.size >= limits.ownRequestsWaiting) return refuse()
+    if (!isFull(queue, target)) return start()
+    if (queue.waiting.size >= limits.appRequestsWaiting) return refuse()
     const waiting = { goOn: start, refuse }
-    own.waiting.add(waiting)
-    response.once('close', () => own.waiting.delete(waiting))
-    own.stall ??= setTimeout(refuseWaiting, limits.ownRequestsStalledMs, own, target)
+    queue.waiting.add(waiting)
+    response.once('close', () => queue.waiting.delete(waiting))
+    queue.stall ??= setTimeout(refuseWaiting, limits.appRequestsStalledMs, queue, target)
   }
 
   return {
@@ -106,9 +119,10 @@ export function createLoops({ limits, inFlight, forwarded, onLoop }: Parts) {
         onLoop(target.deployment)
         return refuse()
       }
-      visit.isOwn = isOwn(target, request)
-      if (visit.isOwn) wait(response, target, { goOn, refuse })
-      else goOn()
+      const sender = senderOf(request, target)
+      if (sender === 'visitor') return goOn()
+      visit.isFromJob = true
+      enter(queueOf(target, sender), target, response, { goOn, refuse })
     },
   }
 }

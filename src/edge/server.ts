@@ -80,7 +80,7 @@ type Parts = {
   limits?: Limits
   /** A request waits for a deployment that sleeps. */
   wake?(deployment: string): void
-  /** A request of a deployment to itself was refused, since it would never have ended. */
+  /** A request of an app to this deployment was refused, since it would never have ended. */
   onLoop?(deployment: string): void
   /** A fault of the edge: the visitor got a page without details. */
   report?(error: unknown): void
@@ -156,7 +156,7 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return sendPage(response, PAGES.badRequest)
     doing(address.host)
-    const visit = { ...address, request, response, isHit: false, isOwn: false }
+    const visit = { ...address, request, response, isHit: false, isFromJob: false }
     countVisit(counts, environmentOf(address.host), visit)
     route(address.host, response, request, {
       goOn: (target) => loops.pass(visit, target, () => answers.answerOrFail(visit, choose(target))),

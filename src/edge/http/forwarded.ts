@@ -52,6 +52,9 @@ export function createForwarded() {
       return isIP(address) === 0 ? undefined : clientNetwork(address)
     },
 
+    /** Whether a build or an app has opened the connection of a request. */
+    isJob: ({ socket }: Pick<IncomingMessage, 'socket'>): boolean => jobs.has(socket),
+
     /** Whether the client of a request may be a build or an app of this service: directly, or through a proxy in front. */
     mayBeJob: ({ socket }: Pick<IncomingMessage, 'socket'>): boolean => hasTrusted || jobs.has(socket),
 

@@ -26,7 +26,7 @@ export const PAGES = {
   loop: {
     status: 508,
     title: 'Loop detected',
-    text: 'To answer this request, the application requests its own address again and again. The last of these requests was refused.',
+    text: 'Requests wait for each other: to answer one, an application requests its own address, or that of a site which requests it, again and again.',
   },
   late: { status: 504, title: 'No answer in time', text: 'The application did not answer in time.' },
 } as const satisfies Record<string, Page>

@@ -58,6 +58,6 @@ export type AgentMethodsForEdge = {
   load(deployments: Record<string, number>): void
   /** The edge listens to builds and apps there. Nothing is done for the gateway of another agent. */
   listensToJobs(argument: { gateway: string; port: number }): Promise<void>
-  /** A request of this deployment to itself was refused, since it would never have ended. */
+  /** A request of an app to this deployment was refused, since it would never have ended. */
   loopDetected(deployment: string): Promise<void>
 }

@@ -17,10 +17,10 @@ export type Place = {
 export type Pool = {
   agent: Agent
   /**
-   * Calls back when there is a place, synchronously if there is one now; undefined when too many wait already. A request of the
-   * app to itself (`isOwn`) always has one: those that hold the places may wait for it. Their number is bounded elsewhere.
+   * Calls back when there is a place, synchronously if there is one now; undefined when too many wait already. A request of an
+   * app or a build always has one: those that hold the places may wait for it. Their number is bounded elsewhere.
    */
-  enter(goOn: () => void, options?: { isOwn: boolean }): Place | undefined
+  enter(goOn: () => void, options?: { isFromJob: boolean }): Place | undefined
   /** For a connection that stays open; undefined when there are too many. */
   enterStream(): { leave(): void } | undefined
 }
@@ -86,8 +86,8 @@ function createPool(limits: Limits, allStreams: Quota, environment: string): Poo
 
   return {
     agent,
-    enter(goOn, { isOwn } = { isOwn: false }) {
-      if (isOwn) {
+    enter(goOn, { isFromJob } = { isFromJob: false }) {
+      if (isFromJob) {
         goOn()
         return { becomeStream: () => undefined, leave: () => undefined }
       }

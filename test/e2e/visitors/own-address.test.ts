@@ -153,7 +153,7 @@ test('a page that fetches itself without end is answered, and the log of the app
   assert.match(text, /Loop detected/)
   await until(async () => {
     const { text: log } = await service.call(`/v1/${other.name}/logs`, { as })
-    return /fetches its own address .* 508 Loop Detected/.test(log)
+    return /fetches its own address.*508 Loop Detected/.test(log)
   }, 'the log says why')
   // The app and the edge go on.
   assert.equal((await get('/', other)).status, 200)
@@ -161,7 +161,8 @@ test('a page that fetches itself without end is answered, and the log of the app
 
 test('two sites that fetch each other without end come to an end, and go on', { skip }, async () => {
   const { status, text } = await get(`/chain?next=${other.url}`)
-  assert.deepEqual([status, text], [500, 'ECONNREFUSED'])
+  assert.equal(status, 500)
+  assert.match(text, /Loop detected/)
   for (const at of [ours, other]) assert.equal((await get('/', at)).status, 200)
 })
 

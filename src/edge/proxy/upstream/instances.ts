@@ -21,8 +21,8 @@ export type UpstreamRequest = {
   path: string
   /** `[name, value, …]`, complete, including the host. */
   headers: readonly string[]
-  /** The app has sent it to itself. */
-  isOwn?: boolean
+  /** An app or a build has sent it. */
+  isFromJob?: boolean
 }
 
 /**
@@ -76,7 +76,9 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
       inFlight.begin(target, flight)
       const place = pools
         .of(target)
-        .enter(() => send(connections.take(target) ?? connections.open(target)), { isOwn: request.isOwn ?? false })
+        .enter(() => send(connections.take(target) ?? connections.open(target)), {
+          isFromJob: request.isFromJob ?? false,
+        })
       // Asynchronously: the caller does not have its handle yet.
       if (!place) queueMicrotask(() => fail('busy'))
 
