@@ -10,11 +10,13 @@ import type { Limits } from './limits.ts'
 /** A socket that another process has bound, as a handle of Node. */
 export type BoundSocket = { close(): void }
 
-type Parts = { http: Server; limits: Limits; forwarded: Pick<Forwarded, 'addJob'> }
+type Parts = { http: Server; limits: Limits; forwarded: Pick<Forwarded, 'addJob' | 'meet'> }
 
 export function createJobServers({ http, limits, forwarded }: Parts) {
   const servers = new Set<NetServer>()
   let isClosed = false
+  // The first listener: those that follow ask whether a proxy is at the other end.
+  http.prependListener('connection', forwarded.meet)
 
   function accept(socket: Socket) {
     forwarded.addJob(socket)

@@ -179,3 +179,28 @@ test('two apps that fetch each other without end are cut', async (t) => {
   assert.match(text, /Loop detected/)
   assert.equal(loops.length, 1)
 })
+
+test('a loop through a proxy in front is cut, by the address that the proxy reports', async (t) => {
+  // The proxy is at 127.0.0.1, and the app has its address in the network of jobs.
+  const loops: string[] = []
+  let port = 0
+  const http = createServer((_, response) => {
+    const headers = { host: HOST, 'x-forwarded-for': APP }
+    const next = request({ host: '127.0.0.1', port, agent: false, headers }, (answer) => {
+      answer.resume()
+      response.writeHead(answer.statusCode === 200 ? 200 : 500).end()
+    })
+    next.once('error', () => response.destroy()).end()
+  })
+  await new Promise<void>((resolve) => http.listen(0, APP, resolve))
+  t.after(() => {
+    http.close()
+    http.closeAllConnections()
+  })
+  const target = { ...serverTarget((http.address() as AddressInfo).port), host: APP }
+  const edge = await startTestEdge(t, { [HOST]: target }, { limits: SOON, onLoop: (of) => loops.push(of) })
+  port = edge.port
+  edge.trust(['127.0.0.1'], '127.0.0.2/32')
+  assert.equal((await ask(edge.port)).status, 500)
+  assert.deepEqual(loops, ['d1'])
+})

@@ -27,7 +27,7 @@ import type { Routed, ServerTarget } from './routes.ts'
 type Parts = {
   limits: Limits
   inFlight: Pick<InFlight, 'countOf'>
-  forwarded: Pick<Forwarded, 'isJob' | 'mayBeJob' | 'clientOf'>
+  forwarded: Pick<Forwarded, 'isJob' | 'clientOf'>
   /** A request to this deployment was refused. */
   onLoop(deployment: string): void
 }
@@ -52,10 +52,9 @@ export function createLoops({ limits, inFlight, forwarded, onLoop }: Parts) {
 
   /** Without networks of their own, apps have the address of others, and are visitors. */
   function senderOf(request: IncomingMessage, { peers, ...target }: ServerTarget): Sender {
-    if (!forwarded.mayBeJob(request)) return 'visitor'
+    if (!forwarded.isJob(request)) return 'visitor'
     const client = forwarded.clientOf(request)
-    if (client !== LOOPBACK && (peers ?? [target]).some(({ host }) => host === client)) return 'self'
-    return forwarded.isJob(request) ? 'job' : 'visitor'
+    return (peers ?? [target]).some(({ host }) => host === client) ? 'self' : 'job'
   }
 
   function queueOf({ environment }: ServerTarget, sender: Sender): Queue {
@@ -126,5 +125,3 @@ export function createLoops({ limits, inFlight, forwarded, onLoop }: Parts) {
     },
   }
 }
-
-const LOOPBACK = '127.0.0.1'

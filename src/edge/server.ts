@@ -39,8 +39,11 @@ export type EdgeServer = {
   useRoutes(routes: Routes): void
   /** Forgets what is stored for environments to which no host leads: they were deleted while the edge did not run. */
   forgetOthers(): void
-  /** The addresses of proxies in front of the edge, whose X-Forwarded headers are believed. */
-  trust(proxies: readonly string[]): void
+  /**
+   * The addresses of proxies in front of the edge, whose X-Forwarded headers are believed, and the range in which builds and apps
+   * have their addresses.
+   */
+  trust(proxies: readonly string[], jobNetwork?: string): void
   /** From now on, requests are counted by path as well. */
   countPaths(): void
   /** Resolves when no request of the instance is in flight; after the time, the remaining ones are aborted. */
@@ -133,8 +136,8 @@ export function createEdgeServer({
     limits,
     (request) => mayUpgrade(findTarget(readAddress(request)?.host)) && isUpgradable(request),
   )
-  const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
   const jobServers = createJobServers({ http, limits, forwarded })
+  const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
   const fastPath = hasFastPath ? createFastPath({ http, limits, connections, answer: peek, report }) : undefined
   http.on('request', receive)
   // The app decides whether the client is to send its body: the proxy forwards the expectation.

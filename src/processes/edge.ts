@@ -9,7 +9,8 @@ import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
 /** Which of the edges of this machine it is. They share the memory and the disk for what is stored. */
 export type EdgeBegin = { index: number; count: number }
 
-export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cacheMemory, cacheDisk }: Config) {
+export async function runEdgeProcess(config: Config) {
+  const { dataDir, trustedProxies, jobNetwork, countPaths, cacheMemory, cacheDisk } = config
   const life = createChildLife<EdgeBegin, null>()
   const ready = Promise.withResolvers<void>()
   const jobSockets = receiveJobSockets(life, ready.promise)
@@ -22,6 +23,7 @@ export async function runEdgeProcess({ dataDir, trustedProxies, countPaths, cach
     listen: { fd: FIRST_SOCKET },
     routesFile: own(files.routes),
     trustedProxies,
+    jobNetwork,
     countsPaths: countPaths,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
     controlSocket: files.controlSocket,

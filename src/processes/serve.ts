@@ -87,7 +87,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     }
 
     function closeFor(gateway: string) {
-      for (const { handle } of sockets.jobs.get(gateway) ?? []) handle.close()
+      for (const socket of sockets.jobs.get(gateway) ?? []) socket?.handle.close()
       sockets.jobs.delete(gateway)
       const isUnused = ({ address }: SharedSocket) => address.host === gateway
       const used = sockets.inApp.filter((socket) => !isUnused(socket))

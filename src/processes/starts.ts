@@ -50,13 +50,15 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
       return known[index]
     })
 
-  /** An edge asks for its socket at the gateway of an agent. */
-  async function giveJobSocket(gateway: string, index: number, send: SendSocket) {
-    try {
-      const { handle, address } = await jobSocket(gateway, index)
-      send({ kind: 'jobSocket', gateway, port: address.port }, handle)
-    } catch (error) {
-      log.error({ err: error, gateway }, 'builds and apps cannot reach the sites')
+  /** An edge asks for its socket at the gateway of the newest agent. It gets those of older agents too, which still hold apps. */
+  async function giveJobSockets(wanted: string, index: number, send: SendSocket) {
+    for (const gateway of new Set([wanted, ...sockets.jobs.keys()])) {
+      try {
+        const { handle, address } = await jobSocket(gateway, index)
+        send({ kind: 'jobSocket', gateway, port: address.port }, handle)
+      } catch (error) {
+        log.error({ err: error, gateway }, 'builds and apps cannot reach the sites')
+      }
     }
   }
 
@@ -80,10 +82,7 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
         command: () => commandOf('edge'),
         sockets: () => [sockets.edges[index] as SharedSocket],
         begin: () => begin,
-        onBegin(send) {
-          for (const gateway of sockets.jobs.keys()) void giveJobSocket(gateway, index, send)
-        },
-        onJobSocketWanted: (gateway, send) => void giveJobSocket(gateway, index, send),
+        onJobSocketWanted: (gateway, send) => void giveJobSockets(gateway, index, send),
       })
       log.info({ edgePid: edge.pid(), port: edgeAddress.port }, 'the edge listens')
       return edge

@@ -22,8 +22,6 @@ type Parts<Ready> = {
   sockets?(): readonly SharedSocket[]
   /** What it begins with, read at each start. Only the first may take the place of another process. */
   begin?(isFirst: boolean): unknown
-  /** It was told what to begin with. */
-  onBegin?(send: SendSocket): void
   /** An edge asks for its socket at this gateway. */
   onJobSocketWanted?(gateway: string, send: SendSocket): void
   /** It says that the service cannot go on. */
@@ -47,7 +45,7 @@ const WELL_AFTER_MS = 30_000
 /** Resolves when the process is ready for the first time; rejects if it fails before. */
 export async function supervise<Ready>(parts: Parts<Ready>) {
   const { clock, log, role, command, sockets = () => [], begin = () => null } = parts
-  const { onBegin, onJobSocketWanted, onFatal, onRestart } = parts
+  const { onJobSocketWanted, onFatal, onRestart } = parts
   const stopping = new AbortController()
   let child: ChildProcess | undefined
   let isFirst = true
@@ -77,7 +75,6 @@ export async function supervise<Ready>(parts: Parts<Ready>) {
     })
     const sendSocket: SendSocket = (message, handle) => started.send(message, handle as never, () => undefined)
     send({ kind: 'begin', begin: begin(isFirst) })
-    onBegin?.(sendSocket)
     isFirst = false
     if (!(await settlesWithin(clock, ready, READY_MS))) {
       started.kill('SIGKILL')

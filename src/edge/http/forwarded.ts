@@ -13,6 +13,7 @@ export function createForwarded() {
   let trusted = new BlockList()
   let hasTrusted = false
   const jobs = new WeakSet<Socket>()
+  let ofJobs = new BlockList()
 
   const isTrusted = (peer: string, socket: Socket): boolean =>
     hasTrusted && trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4') && !jobs.has(socket)
@@ -22,16 +23,16 @@ export function createForwarded() {
     isTrusted,
     /** A build or an app is at the other end. It is no proxy, even where the addresses of jobs are in a trusted range. */
     addJob: (socket: Socket) => void jobs.add(socket),
-    /** Addresses, or ranges such as `10.0.0.0/8`. */
-    trust(proxies: readonly string[]) {
-      trusted = new BlockList()
+    /** To be called first with each new connection: jobs may come to any socket of the edge that they reach. */
+    meet(socket: Socket) {
+      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      if (peer !== undefined && isIP(peer) === 4 && ofJobs.check(peer, 'ipv4')) jobs.add(socket)
+    },
+    /** Addresses, or ranges such as `10.0.0.0/8`. `jobNetwork` is the range in which builds and apps have their addresses. */
+    trust(proxies: readonly string[], jobNetwork?: string) {
+      trusted = listOf(proxies)
       hasTrusted = proxies.length > 0
-      for (const proxy of proxies) {
-        const [address = '', bits] = proxy.split('/')
-        const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-        if (bits === undefined) trusted.addAddress(address, family)
-        else trusted.addSubnet(address, Number(bits), family)
-      }
+      ofJobs = listOf(jobNetwork === undefined ? [] : [jobNetwork])
     },
 
     /** Only the visitor's protocol, for a caller that has not parsed all headers. */
@@ -52,11 +53,12 @@ export function createForwarded() {
       return isIP(address) === 0 ? undefined : clientNetwork(address)
     },
 
-    /** Whether a build or an app has opened the connection of a request. */
-    isJob: ({ socket }: Pick<IncomingMessage, 'socket'>): boolean => jobs.has(socket),
-
-    /** Whether the client of a request may be a build or an app of this service: directly, or through a proxy in front. */
-    mayBeJob: ({ socket }: Pick<IncomingMessage, 'socket'>): boolean => hasTrusted || jobs.has(socket),
+    /** Whether a build or an app has sent a request: on a connection of its own, or through a proxy in front. */
+    isJob(request: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
+      if (jobs.has(request.socket)) return true
+      const client = hasTrusted ? this.clientOf(request) : undefined
+      return client !== undefined && isIP(client) === 4 && ofJobs.check(client, 'ipv4')
+    },
 
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
@@ -66,6 +68,17 @@ export function createForwarded() {
       return { address: before ? `${before}, ${peer}` : peer, protocol }
     },
   }
+}
+
+function listOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
 }
 
 const toProtocol = (value: string | undefined): Visitor['protocol'] =>

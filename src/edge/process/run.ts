@@ -22,6 +22,8 @@ export type EdgeSettings = {
   listen: { fd: number } | { host: string; port: number }
   routesFile: string
   trustedProxies: readonly string[]
+  /** The range in which builds and apps have their addresses. */
+  jobNetwork?: string
   countsPaths: boolean
   cache: CacheSettings
   controlSocket: string
@@ -41,7 +43,7 @@ const TROUBLE_MS = 10_000
 const LOOP_MS = 60_000
 
 export async function runEdge(settings: EdgeSettings) {
-  const { name, version, listen, routesFile, trustedProxies, countsPaths, cache } = settings
+  const { name, version, listen, routesFile, trustedProxies, jobNetwork, countsPaths, cache } = settings
   const { controlSocket, agentSocket, jobSockets } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
@@ -59,7 +61,7 @@ export async function runEdge(settings: EdgeSettings) {
   process.on('uncaughtException', report)
   process.on('unhandledRejection', report)
 
-  edge.trust(trustedProxies)
+  edge.trust(trustedProxies, jobNetwork)
   if (countsPaths) edge.countPaths()
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))

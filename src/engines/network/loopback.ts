@@ -16,7 +16,7 @@ import { formatAddress } from './addresses.ts'
 export const OWN_CALLS = 2000
 
 /** Simultaneous connections of a job to the edge. */
-export const SITE_CALLS = 256
+export const SITE_CALLS = 512
 
 export type Loopback = {
   gateway: number

@@ -41,7 +41,7 @@ const LIMITS = {
   callsAtOnce: 300,
   calls: 256,
   siteCallsPerSecond: 200,
-  siteCallsAtOnce: 500,
+  siteCallsAtOnce: 600,
   connections: 2000,
   namespaces: 8192,
 }
