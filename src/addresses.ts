@@ -1,5 +1,6 @@
 /** At which addresses the service and its sites are reached. */
 import type { AddressInfo } from 'node:net'
+import type { SiteAccess } from './engines/index.ts'
 import { type Config, formatListen, type Listen } from './settings.ts'
 
 /** Where a server is reached from this machine; one that listens on all addresses is reached over the loopback. */
@@ -27,6 +28,19 @@ export const cannotListen = (setting: string, listen: Listen) => (error: Error) 
 export function siteUrls({ domain, edgeUrl }: Config, boundPort: number): (hostLabel: string) => string {
   const front = new URL(edgeUrl ?? `http://${domain}:${boundPort}`)
   return (hostLabel) => `${front.protocol}//${hostLabel}.${domain}${front.port ? `:${front.port}` : ''}`
+}
+
+/** How builds and apps reach the sites: as visitors do. `edgePort` is the one that the edge listens on. */
+export function siteAccess({ domain, edgeUrl, publicAddresses }: Config, edgePort: number): SiteAccess {
+  const front = edgeUrl === undefined ? undefined : new URL(edgeUrl)
+  const isTls = front?.protocol === 'https:'
+  const plainPort = front && !isTls ? Number(front.port || 80) : edgePort
+  return {
+    ports: [...new Set([edgePort, plainPort])].filter((port) => port !== 0),
+    domain,
+    tlsPort: isTls ? Number(front.port || 443) : undefined,
+    publicAddresses,
+  }
 }
 
 /** The port at which visitors reach the edge, or the proxy in front of it, by TLS. */

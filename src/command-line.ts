@@ -195,13 +195,13 @@ const commands: readonly RunnableCommand[] = [
       const { config } = settingsFrom(options)
       const { filesIn } = await import('./data-files.ts')
       const { version } = await import('./version.ts')
-      const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks, listen } = config
+      const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks, listen, domain } = config
       const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }
       const service = serviceAt(listen)
       const masterKeyFile = filesIn(dataDir).masterKey
       const { dataFolder } = await import('./data-folder.ts')
       const [folder, hasAcme] = [dataFolder(config), config.acmeEmail !== undefined]
-      const examined = { dataDir, masterKeyFile, bubblewrap, network, version, service, folder, hasAcme }
+      const examined = { dataDir, masterKeyFile, bubblewrap, network, domain, version, service, folder, hasAcme }
       const findings = await examine(examined)
       print(options.json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
       return findings.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done

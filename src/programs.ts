@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { siteAccess } from './addresses.ts'
 import type { MachineDescription } from './agent/index.ts'
 import type { Log } from './base/index.ts'
 import { type Engine, type Networks, openLimiter, openNetworks } from './engines/index.ts'
@@ -11,11 +12,17 @@ import { openPlain } from './engines/plain.ts'
 import { openSandbox } from './engines/sandbox/sandbox.ts'
 import type { Config } from './settings.ts'
 
-/** `isSuccessor`: another agent of the same data folder is there, with networks of its own. */
+type Circumstances = {
+  /** Another agent of the same data folder is there, with networks of its own. */
+  isSuccessor?: boolean
+  /** The port that the edge listens on. */
+  edgePort?: number
+}
+
 export async function openPrograms(
   config: Config,
   log: Log,
-  { isSuccessor = false }: { isSuccessor?: boolean } = {},
+  { isSuccessor = false, edgePort = config.edgeListen.port }: Circumstances = {},
 ): Promise<Programs> {
   const { dataDir, bubblewrap } = config
   const limiter = await openLimiter({ name: shortDigest(dataDir) })
@@ -23,7 +30,9 @@ export async function openPrograms(
   const sandbox = await openSandbox({ bubblewrap, folder: dataDir, limiter })
   const isIsolating = 'start' in sandbox
   const engine = isIsolating ? sandbox : openPlain(limiter)
-  const networks = isIsolating ? await openJobNetworks(config, log, isSuccessor) : { missing: 'there is no sandbox' }
+  const networks = isIsolating
+    ? await openJobNetworks(config, log, { isSuccessor, edgePort })
+    : { missing: 'there is no sandbox' }
   const { overlayMissing, description, limits } = engine
   return {
     engine,
@@ -42,12 +51,10 @@ export async function openPrograms(
 
 export type Programs = { engine: Engine; networks: Networks | undefined; description: MachineDescription }
 
-async function openJobNetworks(
-  { dataDir, jobNetwork, blockedNetworks, allowedNetworks }: Config,
-  log: Log,
-  isSuccessor: boolean,
-) {
+async function openJobNetworks(config: Config, log: Log, { isSuccessor, edgePort }: Required<Circumstances>) {
+  const { dataDir, jobNetwork, blockedNetworks, allowedNetworks } = config
   const options = {
+    sites: siteAccess(config, edgePort),
     settings: { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks },
     onProblem: (error: Error) =>
       log.error({ err: error }, 'the firewall rules of builds and apps could not be put in place'),

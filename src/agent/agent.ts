@@ -44,7 +44,7 @@ export async function startAgent(parts: Parts) {
   const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits })
   const instancesOf = (deployment: string) => apps.instancesOf(deployment)
   const deployments = () => new Set(supervisor.all().map(deploymentOf))
-  const edges = createAgentEdges({ deployments, instancesOf })
+  const edges = createAgentEdges({ clock, gateway: networks?.gateway, deployments, instancesOf })
   const controls = createControls({ clock, supervisor, instancesOf })
   const apps = createApps({
     clock,
@@ -57,6 +57,9 @@ export async function startAgent(parts: Parts) {
     inFlight: edges.inFlight,
   })
   supervisor.drainBy(edges.drain)
+  /** Edges follow the agent that has taken the place of this one, if there is one. */
+  let isSite = edges.isSite
+  networks?.findSites((host) => isSite(host))
   supervisor.onChange((key) => {
     edges.changed(deploymentOf(key))
     controls.changed(deploymentOf(key))
@@ -72,6 +75,10 @@ export async function startAgent(parts: Parts) {
       load(deployments) {
         edge.inFlight = deployments
       },
+      async listensToJobs({ gateway, port }) {
+        if (networks?.gateway === gateway) await networks.openEdge(port)
+      },
+      loopDetected: apps.loopDetected,
     }
     const edge = edges.add(createCaller<EdgeMethodsForAgent>(peer, methods, ERRORS))
   }
@@ -110,8 +117,11 @@ export async function startAgent(parts: Parts) {
   })
 
   function serve(peer: CallPeer) {
-    if (peer.greeting.role === 'agent')
-      return serveSuccessor(peer, { apps: { handOver }, release, onEmpty: replaced.resolve })
+    if (peer.greeting.role === 'agent') {
+      const successor = serveSuccessor(peer, { apps: { handOver }, release, onEmpty: replaced.resolve })
+      isSite = successor.isSite
+      return
+    }
     peers.add(peer)
     peer.closed.then(() => peers.delete(peer))
     if (peer.greeting.role === 'edge') serveEdge(peer)
@@ -127,7 +137,7 @@ export async function startAgent(parts: Parts) {
     for (const peer of peers) peer.close()
   }
 
-  const predecessor = parts.isSuccessor ? await connectToPredecessor(path, greeting) : undefined
+  const predecessor = parts.isSuccessor ? await connectToPredecessor(path, greeting, edges) : undefined
   if (predecessor) await apps.takeOver(await predecessor.handOver(), predecessor)
   const socket = await listenToPeers<Frame, Frame>({
     path,

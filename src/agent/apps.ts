@@ -37,6 +37,9 @@ type Parts = {
   inFlight(deployment: string): number
 }
 
+const LOOP =
+  'Requests to this app wait for each other: to answer one, it fetches its own address, or that of a site which fetches this one, again and again. The edge has refused the last of them with 508 Loop Detected.'
+
 /** A control process that is connected, or was. */
 export type Session = { isOpen: boolean }
 
@@ -103,6 +106,12 @@ export function createApps({ clock, log, supervisor, logs, toolsOf, onReset, dra
     starters.delete(deployment)
     await Promise.all([supervisor.retire(deployment, isDrained ? { drain } : {}), replicas.retire(deployment)])
     if (!supervisor.of(deployment)) records.delete(deployment)
+  }
+
+  async function say({ name, ...options }: InstanceRecord['log'], phase: string, text: string) {
+    const lines = await logs.create(name, options)
+    lines.say(phase, text)
+    await lines.close()
   }
 
   return {
@@ -201,10 +210,12 @@ export function createApps({ clock, log, supervisor, logs, toolsOf, onReset, dra
 
     retire,
 
-    async say({ name, ...options }: InstanceRecord['log'], phase: string, text: string) {
-      const lines = await logs.create(name, options)
-      lines.say(phase, text)
-      await lines.close()
+    say,
+
+    /** Tells the owner in the log of the app why requests of it to itself were refused. */
+    async loopDetected(deployment: string) {
+      const record = records.get(deployment)
+      if (record) await say(record.log, '', LOOP)
     },
 
     stop: replicas.stop,

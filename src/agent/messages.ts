@@ -80,6 +80,8 @@ export type PredecessorMethods = {
 export type SuccessorMethods = {
   /** The output of an app. Nothing more of it is read before this resolves. */
   output(sent: { instance: string; stream: 'stdout' | 'stderr'; chunk: string }): Promise<void>
+  /** Whether a host is one of a site: edges follow the successor. */
+  isSite(host: string): Promise<boolean>
 }
 
 export type ControlMethods = {

@@ -8,12 +8,18 @@ import type { HandedOverApp, PredecessorMethods, SuccessorMethods } from './mess
 /** Its sandboxes die with it. */
 const KILLED: Exit = { code: null, signal: 'SIGKILL' }
 
-export async function connectToPredecessor(path: string, greeting: Greeting) {
+type Edges = {
+  /** Whether an edge serves a host. */
+  isSite(host: string): Promise<boolean>
+}
+
+export async function connectToPredecessor(path: string, greeting: Greeting, { isSite }: Edges) {
   const outputs = new Map<string, AppOutput>()
   const methods: SuccessorMethods = {
     async output({ instance, stream, chunk }) {
       await outputs.get(instance)?.(stream, Buffer.from(chunk, 'base64'))
     },
+    isSite,
   }
   const peer = await connectPeer<Frame, Frame>(path, greeting)
   const old: Caller<PredecessorMethods> = createCaller<PredecessorMethods>(peer, methods, ERRORS)

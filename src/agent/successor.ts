@@ -56,4 +56,6 @@ export function serveSuccessor(peer: CallPeer, { apps, release, onEmpty }: Parts
   successor.closed.then(() => {
     for (const { process } of held.values()) process.stop(0).catch(() => undefined)
   })
+
+  return { isSite: (host: string): Promise<boolean> => successor.call('isSite', host).catch(() => false) }
 }

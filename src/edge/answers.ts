@@ -41,6 +41,28 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
     sendPage(response, error instanceof UnreadableManifest ? PAGES.unreadable : PAGES.fault)
   }
 
+  async function answer(visit: Visit, target: Routed | undefined): Promise<void> {
+    switch (target?.kind) {
+      case 'static':
+        visit.isHit = true
+        return statics.send(visit, target)
+      case 'server':
+        if (isCacheable(visit.request)) return cache.answer(visit, target)
+        return proxy.forward(visit, target, (status, headers) => {
+          if (!SAFE.has(visit.request.method ?? '')) cache.invalidate(visit, target, status, headers)
+        })
+      case 'down':
+        // A stored response, where that is allowed, is better than an error page.
+        if (isCacheable(visit.request) && cache.answerStored(visit, target)) return
+        return sendPage(visit.response, PAGES.down)
+      case 'redirect':
+        visit.isHit = true
+        return sendRedirect(visit, target.to)
+      default:
+        return sendPage(visit.response, pageOf(target))
+    }
+  }
+
   return {
     /** For the fast path: the complete response, if it is in memory. */
     peek(target: Routed, request: PlainRequest, socket: Socket): Wire | undefined {
@@ -57,26 +79,9 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
       }
     },
 
-    async answer(visit: Visit, target: Routed | undefined): Promise<void> {
-      switch (target?.kind) {
-        case 'static':
-          visit.isHit = true
-          return statics.send(visit, target)
-        case 'server':
-          if (isCacheable(visit.request)) return cache.answer(visit, target)
-          return proxy.forward(visit, target, (status, headers) => {
-            if (!SAFE.has(visit.request.method ?? '')) cache.invalidate(visit, target, status, headers)
-          })
-        case 'down':
-          // A stored response, where that is allowed, is better than an error page.
-          if (isCacheable(visit.request) && cache.answerStored(visit, target)) return
-          return sendPage(visit.response, PAGES.down)
-        case 'redirect':
-          visit.isHit = true
-          return sendRedirect(visit, target.to)
-        default:
-          return sendPage(visit.response, pageOf(target))
-      }
+    /** A fault of the edge leads to a page. */
+    answerOrFail(visit: Visit, target: Routed | undefined) {
+      answer(visit, target).catch((error) => fail(visit.response, error))
     },
 
     /**

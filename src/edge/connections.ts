@@ -39,8 +39,8 @@ export type Connection = {
 type Parts = {
   http: Server
   limits: Limits
-  /** Whether an address stands for many clients, such as that of a proxy in front of us. */
-  isExempt?(address: string): boolean
+  /** Whether a connection from this address stands for many clients, as one of a proxy in front of us does. */
+  isExempt?(address: string, socket: Socket): boolean
 }
 
 /** Of a connection that sent nothing yet, and of one between two requests. */
@@ -78,7 +78,7 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
     total++
     socket.once('close', () => total--)
     const address = remoteAddress.replace(MAPPED, '')
-    if (isExempt(address)) return
+    if (isExempt(address, socket)) return
     const client = clientNetwork(address)
     const count = counts.get(client) ?? 0
     if (count >= limits.connectionsPerClient) return void socket.destroy()

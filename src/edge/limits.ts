@@ -11,6 +11,21 @@ export const LIMITS = {
   streams: 10_000,
   /** Every environment may have so many, however many others have. */
   streamsReserved: 100,
+  /**
+   * Requests of an app to its own site that are in progress at a time, for each request of another client that is, and one
+   * more. Further ones wait.
+   */
+  ownRequestsPerVisit: 32,
+  /**
+   * Those of one environment, however many visits there are; and as many of other apps and of builds to it. Fewer than the
+   * connections that an app may have to the edge.
+   */
+  appRequests: 200,
+  appRequestsWaiting: 1000,
+  /** When none of those in progress has ended for so long, those that wait are refused as a loop. */
+  appRequestsStalledMs: 10_000,
+  /** How often a request may pass an edge of Headland, by the header CDN-Loop (RFC 8586). */
+  hops: 10,
   /** How long an instance may take until its response begins. Each chunk of the request body restarts the time. */
   responseStartMs: 60_000,
   /**

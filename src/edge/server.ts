@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { doing } from '../watchdog/index.ts'
 import { createAnswers } from './answers.ts'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
-import { closeGracefully, closeSlowly } from './closing.ts'
+import { closeGracefully, closeWhenUnused } from './closing.ts'
 import { createConnections } from './connections.ts'
 import type { Counts } from './counts.ts'
 import { createFastPath } from './fast-path/fast-path.ts'
@@ -18,7 +18,9 @@ import { PAGES, type Page, sendPage } from './http/pages.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './http/strict.ts'
 import { readAddress } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
+import { type BoundSocket, createJobServers } from './job-servers.ts'
 import { LIMITS, type Limits } from './limits.ts'
+import { createLoops } from './loops.ts'
 import { createObserver } from './observe.ts'
 import type { PortalSettings } from './portal.ts'
 import { createGuard } from './protection/guard.ts'
@@ -47,8 +49,11 @@ export type EdgeServer = {
   useRoutes(routes: Routes): void
   /** Forgets what is stored for environments to which no host leads: they were deleted while the edge did not run. */
   forgetOthers(): void
-  /** The addresses of proxies in front of the edge, whose X-Forwarded headers are believed. */
-  trust(proxies: readonly string[]): void
+  /**
+   * The addresses of proxies in front of the edge, whose X-Forwarded headers are believed, and the range in which builds and apps
+   * have their addresses.
+   */
+  trust(proxies: readonly string[], jobNetwork?: string): void
   /** The hosts that rewrites of static sites may lead to. */
   allowRewrites(hosts: readonly string[]): void
   /** From now on, requests are counted by path as well. */
@@ -68,6 +73,10 @@ export type EdgeServer = {
   openCache(settings: CacheSettings): Promise<void>
   /** Writes what is pending to the disk. */
   closeCache(): Promise<void>
+  /** Builds and apps reach the edge at this socket. */
+  listenToJobs(handle: BoundSocket): void
+  /** Whether a host is one of a site. */
+  isSite(host: string): boolean
   /** Requests to instances since the last call, by deployment; undefined when there were none. */
   takeActivity(): Record<string, number> | undefined
   /** Requests to instances in flight now, by deployment. */
@@ -92,6 +101,8 @@ type Parts = {
   limits?: Limits
   /** A request waits for a deployment that sleeps. */
   wake?(deployment: string): void
+  /** A request of an app to this deployment was refused, since it would never have ended. */
+  onLoop?(deployment: string): void
   /** A fault of the edge: the visitor got a page without details. */
   report?(error: unknown): void
   /** The clock for the ages of stored responses. */
@@ -115,6 +126,7 @@ type RequestHandlers = {
 export function createEdgeServer({
   limits = LIMITS,
   wake = noop,
+  onLoop = noop,
   report = noop,
   now = Date.now,
   mayUseStored = () => true,
@@ -133,6 +145,7 @@ export function createEdgeServer({
   const guard = createGuard({ limits, forwarded, now })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })
   const pending = createPendingRequests({ limits, wake })
+  const loops = createLoops({ limits, inFlight, forwarded, onLoop })
   const observer = createObserver({ forwarded })
   /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
   const ending = new WeakSet<Socket>()
@@ -144,6 +157,7 @@ export function createEdgeServer({
     limits,
     (request) => mayUpgrade(findTarget(readAddress(request)?.host)) && isUpgradable(request),
   )
+  const jobServers = createJobServers({ http, limits, forwarded })
   const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
   const fastPath = hasFastPath ? createFastPath({ http, limits, connections, answer: peek, report }) : undefined
   const secure = createSecureFront({ http, limits, connections, answer: hasFastPath ? peek : () => undefined, report })
@@ -168,13 +182,13 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return sendPage(response, PAGES.badRequest)
     doing(address.host)
-    const visit = { ...address, request, response, isHit: false }
+    const visit = { ...address, request, response, isHit: false, isFromJob: false }
     if (frontDoor.answer(visit)) return
     const target = findTarget(address.host)
     observer.visit(target, visit)
     response.changeHeaders = changeOf(target?.access)
     const handlers: RequestHandlers = {
-      goOn: (target) => answers.answer(visit, choose(target)).catch((error) => answers.fail(response, error)),
+      goOn: (target) => loops.pass(visit, target, () => answers.answerOrFail(visit, choose(target))),
       refuse: (page) => sendPage(response, page),
       answerWithoutInstance: (target) => answers.answerWithoutInstance(visit, target),
     }
@@ -235,6 +249,8 @@ export function createEdgeServer({
     pending.add({ host, visitor, connection: request.socket, client, ...handlers }, target)
   }
 
+  const others = () => Promise.all([jobServers.close(), secure.close()])
+
   return {
     http,
     secure,
@@ -252,6 +268,8 @@ export function createEdgeServer({
     inspect: cache.inspect,
     openCache: cache.open,
     closeCache: cache.close,
+    listenToJobs: jobServers.listen,
+    isSite: (host) => targets.find(host) !== undefined,
     takeActivity: inFlight.takeActivity,
     load: inFlight.load,
     takeCounts: observer.takeCounts,
@@ -261,12 +279,12 @@ export function createEdgeServer({
       isStopping = true
       fastPath?.close()
       pending.refuseAll()
-      return closeGracefully(http, secure).then(frontDoor.close)
+      return closeGracefully(http, others()).then(frontDoor.close)
     },
     retire() {
       isRetiring = true
       fastPath?.close()
-      return closeSlowly(http, secure).then(frontDoor.close)
+      return closeWhenUnused(http, others()).then(frontDoor.close)
     },
   }
 }

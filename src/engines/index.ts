@@ -22,6 +22,7 @@ export { type NamespaceOptions, type Networks, networkProblem, openNetworks } fr
 export type { NetworkNamespace } from './network/namespace.ts'
 export type { Answers, Endpoint } from './network/reach.ts'
 export { DEFAULT_NETWORK_SETTINGS, type NetworkSettings } from './network/settings.ts'
+export { type IsSite, isLocalhost, type SiteAccess } from './network/sites.ts'
 export { endOrphans } from './orphans.ts'
 export { checkInner } from './paths.ts'
 export { overlayProblem, removeScratch } from './sandbox/overlay.ts'

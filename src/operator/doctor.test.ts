@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { versions } from './doctor.ts'
+import { ownAddresses, versions } from './doctor.ts'
 
 async function startServer(t: TestContext, body: string): Promise<string> {
   const server = createServer((request, response) => {
@@ -45,3 +45,23 @@ test('doctor does without a service', async () => {
   for (const service of [undefined, 'http://127.0.0.1:1'])
     assert.equal((await versions({ version: '1.2.3', service })).state, 'ok')
 })
+
+for (const [what, given, state] of [
+  ['with networks of their own', { problem: undefined, domain: 'localhost', isResolved: false }, 'ok'],
+  ['on a machine that resolves *.localhost', { problem: 'no root', domain: 'localhost', isResolved: true }, 'ok'],
+  ['on one that does not', { problem: 'no root', domain: 'apps.localhost', isResolved: false }, 'weaker'],
+  ['under a domain of DNS', { problem: 'no root', domain: 'example.org', isResolved: false }, 'ok'],
+] as const) {
+  test(`doctor says whether apps reach their own addresses ${what}`, async () => {
+    const { problem, domain, isResolved } = given
+    const asked: string[] = []
+    const resolves = async (name: string) => {
+      asked.push(name)
+      return isResolved
+    }
+    const finding = await ownAddresses({ problem: Promise.resolve(problem), domain, resolves })
+    assert.equal(finding.state, state)
+    assert.equal(finding.advice !== '', state === 'weaker')
+    for (const name of asked) assert.ok(name.endsWith(`.${domain}`))
+  })
+}

@@ -1,4 +1,5 @@
 /** What this machine can isolate and limit, what is missing, and what to do about it. Every finding comes from a trial. */
+import { lookup } from 'node:dns/promises'
 import { constants, existsSync } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { dirname } from 'node:path'
 import semver from 'semver'
 import { bytesInWords } from '../base/index.ts'
 import {
+  isLocalhost,
   type NetworkSettings,
   networkProblem,
   openLimiter,
@@ -26,6 +28,8 @@ export type Examined = {
   masterKeyFile: string
   bubblewrap: string
   network: NetworkSettings
+  /** How the host names of environments end. */
+  domain: string
   /** Of this package, and where a service that runs would be reached; undefined where that is not known. */
   version: string
   service: string | undefined
@@ -35,7 +39,8 @@ export type Examined = {
 }
 
 export async function examine(examined: Examined): Promise<Finding[]> {
-  const { dataDir, masterKeyFile, bubblewrap, network, folder, hasAcme } = examined
+  const { dataDir, masterKeyFile, bubblewrap, network, domain, folder, hasAcme } = examined
+  const problem = networkProblem(network)
   return Promise.all([
     nodeVersion(),
     versions(examined),
@@ -47,7 +52,8 @@ export async function examine(examined: Examined): Promise<Finding[]> {
     layers(dataDir),
     limits(),
     systemCalls(),
-    networks(network),
+    networks(problem),
+    ownAddresses({ problem, domain }),
     certificateFinding(folder, hasAcme),
   ])
 }
@@ -210,8 +216,8 @@ function systemCalls(): Finding {
     : weaker('system calls', `no filter for ${process.arch}`, 'Run it on a machine with x64 or arm64.')
 }
 
-async function networks(settings: NetworkSettings): Promise<Finding> {
-  const problem = await networkProblem(settings)
+async function networks(found: Promise<string | undefined>): Promise<Finding> {
+  const problem = await found
   return problem === undefined
     ? ok('network', 'each build and app has a network of its own')
     : weaker(
@@ -221,6 +227,34 @@ async function networks(settings: NetworkSettings): Promise<Finding> {
           'Run it as root on Linux, with: apt-get install iproute2 nftables',
       )
 }
+
+type OwnAddresses = {
+  /** Why builds and apps have no networks of their own. */
+  problem: Promise<string | undefined>
+  domain: string
+  resolves?(name: string): Promise<boolean>
+}
+
+/** Whether apps can call sites by their names. In networks of their own, the service resolves the names for them. */
+export async function ownAddresses({ problem, domain, resolves = isResolved }: OwnAddresses): Promise<Finding> {
+  if ((await problem) === undefined)
+    return ok('own addresses', 'builds and apps reach the sites under the names that visitors use')
+  if (!isLocalhost(domain)) return ok('own addresses', `names under ${domain} are resolved as on this machine`)
+  const name = `headland-check.${domain}`
+  return (await resolves(name))
+    ? ok('own addresses', `names under ${domain} lead to this machine, also in builds and apps`)
+    : weaker(
+        'own addresses',
+        `${name} is not resolved on this machine, so an app cannot fetch its own address`,
+        'apt-get install libnss-myhostname, or run it as root with networks for builds and apps.',
+      )
+}
+
+const isResolved = (name: string): Promise<boolean> =>
+  lookup(name).then(
+    () => true,
+    () => false,
+  )
 
 const isWritable = (path: string): Promise<boolean> =>
   access(path, constants.W_OK).then(

@@ -15,16 +15,16 @@ const GRACE_MS = 5000
 /** `gateway`: where apps reach the service. */
 export type AgentReady = { gateway: string }
 
-/** It takes the place of another agent, which goes on until then. */
-export type AgentBegin = { isSuccessor: boolean }
+/** `isSuccessor`: it takes the place of another agent, which goes on until then. `edgePort`: what the edge listens on. */
+export type AgentBegin = { isSuccessor: boolean; edgePort: number }
 
 export async function runAgentProcess(config: Config) {
   const life = createChildLife<AgentBegin, AgentReady>()
-  const { isSuccessor } = await life.begin
+  const { isSuccessor, edgePort } = await life.begin
   const log = createLog(config.logLevel, config.logFormat)
   const files = filesIn(config.dataDir)
   if (process.platform === 'linux') endOrphans(config.dataDir)
-  const { engine, networks, description } = await openPrograms(config, log, { isSuccessor })
+  const { engine, networks, description } = await openPrograms(config, log, { isSuccessor, edgePort })
   const ready = { gateway: networks?.gateway ?? '127.0.0.1' }
   if (isSuccessor) {
     life.ready(ready)

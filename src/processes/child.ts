@@ -4,6 +4,7 @@
  */
 
 import { createListeners } from '../base/index.ts'
+import type { JobSocket } from '../edge/index.ts'
 
 /** What the parent sends. */
 export type ToChild =
@@ -11,12 +12,16 @@ export type ToChild =
   | { kind: 'relisten' }
   /** The old process has stopped, or waits to be replaced. */
   | { kind: 'takeOver' }
+  /** For an edge, with the socket: builds and apps reach it at this gateway and port. */
+  | { kind: 'jobSocket'; gateway: string; port: number }
   | { kind: 'stop'; isReplaced: boolean }
 
 /** What a child sends. */
 export type FromChild =
   | { kind: 'ready'; ready: unknown }
   | { kind: 'tookOver' }
+  /** An edge asks for the socket at which builds and apps of this gateway reach it. */
+  | { kind: 'jobSocketWanted'; gateway: string }
   | { kind: 'failed'; message: string }
   /** The service cannot go on, and must not be started again by itself. */
   | { kind: 'fatal'; message: string }
@@ -30,10 +35,12 @@ export function createChildLife<Begin, Ready>({ endsAtSigterm = false } = {}) {
   const stopRequested = Promise.withResolvers<{ isReplaced: boolean }>()
   const takeOver = Promise.withResolvers<void>()
   const relisten = createListeners<void>()
-  process.on('message', (message: ToChild) => {
+  const jobSockets = createListeners<JobSocket>()
+  process.on('message', (message: ToChild, handle?: JobSocket['handle']) => {
     if (message.kind === 'begin') begin.resolve(message.begin as Begin)
     else if (message.kind === 'relisten') relisten.notify()
     else if (message.kind === 'takeOver') takeOver.resolve()
+    else if (message.kind === 'jobSocket') jobSockets.notify({ ...message, handle: handle as JobSocket['handle'] })
     else stopRequested.resolve(message)
   })
   process.on('disconnect', () => process.exit())
@@ -51,6 +58,9 @@ export function createChildLife<Begin, Ready>({ endsAtSigterm = false } = {}) {
     stopRequested: stopRequested.promise,
     /** The process that was to replace this one has ended, and this one has to open its Unix socket again. */
     onRelisten: relisten.add,
+    /** For an edge: a socket at which builds and apps reach it. */
+    onJobSocket: jobSockets.add,
+    wantJobSocket: (gateway: string) => send({ kind: 'jobSocketWanted', gateway }),
     /** The service cannot go on: the parent ends all of it. */
     fail: (error: Error) => send({ kind: 'fatal', message: error.message }),
     /** Lets this process end when nothing is left to do. */

@@ -3,10 +3,10 @@
 import { tlsPortOf } from '../addresses.ts'
 import { processName } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
-import { type EdgeSettings, runEdge } from '../edge/index.ts'
+import { type EdgeSettings, type JobSocket, type JobSocketSource, runEdge } from '../edge/index.ts'
 import type { Config } from '../settings.ts'
 import { version } from '../version.ts'
-import { createChildLife, FIRST_SOCKET } from './child.ts'
+import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
 
 /** Which of the edges of this machine it is. They share the memory and the disk for what is stored. */
 export type EdgeBegin = {
@@ -19,8 +19,10 @@ export type EdgeBegin = {
 const TLS_SOCKET = FIRST_SOCKET + 1
 
 export async function runEdgeProcess(config: Config) {
-  const { dataDir, trustedProxies, rewriteHosts, countPaths, requestLog, cacheMemory, cacheDisk } = config
+  const { dataDir, trustedProxies, rewriteHosts, jobNetwork, countPaths, requestLog, cacheMemory, cacheDisk } = config
   const life = createChildLife<EdgeBegin, null>()
+  const ready = Promise.withResolvers<void>()
+  const jobSockets = receiveJobSockets(life, ready.promise)
   const { index, count, tlsPort } = await life.begin
   const files = filesIn(dataDir)
   const own = (path: string) => (index === 0 ? path : `${path}.${index}`)
@@ -33,13 +35,16 @@ export async function runEdgeProcess(config: Config) {
     certificatesFile: own(files.certificates),
     trustedProxies,
     rewriteHosts,
+    jobNetwork,
     countsPaths: countPaths,
     recordsRequests: requestLog,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
     controlSocket: files.controlSocket,
     agentSocket: files.agentSocket,
+    jobSockets,
   })
   life.ready(null)
+  ready.resolve()
   await edge.stop(await life.stopRequested)
   life.leave()
 }
@@ -54,5 +59,21 @@ function tlsOf(config: Config, port: number): EdgeSettings['tls'] {
       publicUrl === undefined
         ? undefined
         : { host: new URL(publicUrl).hostname, socketPath: filesIn(dataDir).apiSocket },
+  }
+}
+
+/** They may come before the edge is there. They are asked for when it is ready: a parent of an earlier version ignores it then. */
+function receiveJobSockets(
+  { onJobSocket, wantJobSocket }: ChildLife<EdgeBegin, null>,
+  ready: Promise<void>,
+): JobSocketSource {
+  const received: JobSocket[] = []
+  onJobSocket((socket) => received.push(socket))
+  return {
+    want: (gateway) => void ready.then(() => wantJobSocket(gateway)),
+    onSocket(listener) {
+      for (const socket of received) listener(socket)
+      onJobSocket(listener)
+    },
   }
 }

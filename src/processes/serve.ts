@@ -87,6 +87,8 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     }
 
     function closeFor(gateway: string) {
+      for (const socket of sockets.jobs.get(gateway) ?? []) socket?.handle.close()
+      sockets.jobs.delete(gateway)
       const isUnused = ({ address }: SharedSocket) => address.host === gateway
       const used = sockets.inApp.filter((socket) => !isUnused(socket))
       // Without isolation, all agents have the same.
@@ -160,7 +162,7 @@ async function openSockets({ roles, edges: count, edgeListen, tlsListen, listen 
       })
   }
   const api = roles.includes('control') ? await openSocket(listen).catch(cannotListen('listen', listen)) : undefined
-  return { edges, api, inApp: [] }
+  return { edges, api, inApp: [], jobs: new Map() }
 }
 
 /** Where apps reach the service, if another `serve` runs the agent. Waits for it. */

@@ -14,7 +14,7 @@ import type { Listen } from '../settings.ts'
  */
 export type SharedSocket = { handle: Handle; address: Listen }
 
-type Handle = { getsockname(into: { port?: number }): number; close(): void }
+export type Handle = { getsockname(into: { port?: number }): number; close(): void }
 
 /** The function of Node with which its module `cluster` makes sockets for its workers. There is no other without accepting. */
 const { _createServerHandle: createHandle } = net as unknown as {

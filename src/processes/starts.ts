@@ -1,11 +1,11 @@
 /** How each process of the service is started, and which of them run. */
-import type { Clock, Log } from '../base/index.ts'
+import { type Clock, createTurns, type Log } from '../base/index.ts'
 import type { Config } from '../settings.ts'
 import type { AgentBegin, AgentReady } from './agent.ts'
 import type { ControlBegin, ControlReady } from './control.ts'
 import type { EdgeBegin } from './edge.ts'
-import type { SharedSocket } from './sockets.ts'
-import { type Supervised, supervise } from './supervised.ts'
+import { openSocket, type SharedSocket } from './sockets.ts'
+import { type SendSocket, type Supervised, supervise } from './supervised.ts'
 
 export type Running = {
   edges: Supervised<null>[]
@@ -23,6 +23,8 @@ export type Sockets = {
   api: SharedSocket | undefined
   /** For each agent, that of the newest first. */
   inApp: SharedSocket[]
+  /** Where edges listen to builds and apps: for each gateway, one for each edge. */
+  jobs: Map<string, SharedSocket[]>
 }
 
 type StartParts = {
@@ -38,6 +40,29 @@ type StartParts = {
 export function createStarts({ clock, log, config, sockets, onDeath, commandOf }: StartParts) {
   const [first] = sockets.edges
   const edgeAddress = first?.http.address ?? config.edgeListen
+  const inTurn = createTurns()
+
+  /** All edges have the same port at a gateway, and it stays the same for as long as the gateway is there. */
+  const jobSocket = (gateway: string, index: number): Promise<SharedSocket> =>
+    inTurn(gateway, async () => {
+      const known = sockets.jobs.get(gateway) ?? []
+      sockets.jobs.set(gateway, known)
+      const port = known.find((socket) => socket !== undefined)?.address.port ?? 0
+      known[index] ??= await openSocket({ host: gateway, port }, { isShared: config.edges > 1 })
+      return known[index]
+    })
+
+  /** An edge asks for its socket at the gateway of the newest agent. It gets those of older agents too, which still hold apps. */
+  async function giveJobSockets(wanted: string, index: number, send: SendSocket) {
+    for (const gateway of new Set([wanted, ...sockets.jobs.keys()])) {
+      try {
+        const { handle, address } = await jobSocket(gateway, index)
+        send({ kind: 'jobSocket', gateway, port: address.port }, handle)
+      } catch (error) {
+        log.error({ err: error, gateway }, 'builds and apps cannot reach the sites')
+      }
+    }
+  }
 
   return {
     agent: (onRestart: (ready: AgentReady) => void, { isSuccessor = false } = {}): Promise<Supervised<AgentReady>> =>
@@ -46,7 +71,7 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
         log,
         role: 'agent',
         command: () => commandOf('agent'),
-        begin: (isFirst): AgentBegin => ({ isSuccessor: isSuccessor && isFirst }),
+        begin: (isFirst): AgentBegin => ({ isSuccessor: isSuccessor && isFirst, edgePort: edgeAddress.port }),
         onRestart,
       }),
 
@@ -60,6 +85,7 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
         command: () => commandOf('edge'),
         sockets: () => [http, ...(tls ? [tls] : [])],
         begin: () => begin,
+        onJobSocketWanted: (gateway, send) => void giveJobSockets(gateway, index, send),
       })
       log.info({ edgePid: edge.pid(), port: edgeAddress.port }, 'the edge listens')
       return edge

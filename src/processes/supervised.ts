@@ -10,7 +10,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { type Clock, type Log, settlesWithin } from '../base/index.ts'
 import { roleEnvironment } from '../config.ts'
 import type { FromChild, ToChild } from './child.ts'
-import type { SharedSocket } from './sockets.ts'
+import type { Handle, SharedSocket } from './sockets.ts'
 
 type Parts<Ready> = {
   clock: Clock
@@ -22,11 +22,16 @@ type Parts<Ready> = {
   sockets?(): readonly SharedSocket[]
   /** What it begins with, read at each start. Only the first may take the place of another process. */
   begin?(isFirst: boolean): unknown
+  /** An edge asks for its socket at this gateway. */
+  onJobSocketWanted?(gateway: string, send: SendSocket): void
   /** It says that the service cannot go on. */
   onFatal?(error: Error): void
   /** It has been started again. */
   onRestart?(ready: Ready): void
 }
+
+/** Sends a socket to the process. */
+export type SendSocket = (message: ToChild, handle: Handle) => void
 
 /** `isAsked`: it ended in order, as it does when it is told to. */
 type Exit = { isAsked: boolean }
@@ -39,7 +44,8 @@ const WELL_AFTER_MS = 30_000
 
 /** Resolves when the process is ready for the first time; rejects if it fails before. */
 export async function supervise<Ready>(parts: Parts<Ready>) {
-  const { clock, log, role, command, sockets = () => [], begin = () => null, onFatal, onRestart } = parts
+  const { clock, log, role, command, sockets = () => [], begin = () => null } = parts
+  const { onJobSocketWanted, onFatal, onRestart } = parts
   const stopping = new AbortController()
   let child: ChildProcess | undefined
   let isFirst = true
@@ -62,10 +68,12 @@ export async function supervise<Ready>(parts: Parts<Ready>) {
         if (message.kind === 'ready') resolve(message.ready as Ready)
         else if (message.kind === 'tookOver') taken.resolve()
         else if (message.kind === 'fatal') onFatal?.(new Error(message.message))
+        else if (message.kind === 'jobSocketWanted') onJobSocketWanted?.(message.gateway, sendSocket)
         else reject(new Error(message.message))
       })
       exited.then(() => reject(new Error(`the ${role} process ended before it was ready`)))
     })
+    const sendSocket: SendSocket = (message, handle) => started.send(message, handle as never, () => undefined)
     send({ kind: 'begin', begin: begin(isFirst) })
     isFirst = false
     if (!(await settlesWithin(clock, ready, READY_MS))) {

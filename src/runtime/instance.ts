@@ -101,14 +101,13 @@ type AppEndpoint = { host: string; listen: string; port: number; network: Job['n
 /** In a network namespace of its own the app has all ports to itself, and only the service reaches it. */
 async function openEndpoint(networks: Networks | undefined): Promise<AppEndpoint> {
   if (networks) {
-    const network = await networks.open('app', { callsService: true, port: OWN_PORT })
-    return { host: network.address, listen: network.listen, port: OWN_PORT, network, release: () => network.close() }
+    const port = networks.appPort
+    const network = await networks.open('app', { callsService: true, port })
+    return { host: network.address, listen: network.listen, port, network, release: () => network.close() }
   }
   const port = await takePort()
   return { host: HOST, listen: HOST, port, network: undefined, release: async () => giveBackPort(port) }
 }
-
-const OWN_PORT = 8080
 
 type Start = {
   engine: Engine

@@ -16,6 +16,8 @@ async function connectEdge(t: TestContext, path: string) {
       for (const [deployment, report] of Object.entries(sent.reports)) reports.set(deployment, report)
     },
     drain: async () => undefined,
+    useGateway: () => undefined,
+    isSite: () => false,
   }
   const agent: Caller<AgentMethodsForEdge> = createCaller<AgentMethodsForEdge>(peer, methods)
   t.after(() => agent.close())

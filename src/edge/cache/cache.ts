@@ -145,6 +145,8 @@ export function createCache(parts: Parts) {
     if (fetches.isHitForPass(question.target.environment, shared) && !cause.stale) return passThrough(question, cause)
     // Another request's fetch may have begun before a purge of which this edge does not know.
     if (!mayUseStored()) return fetchAlone(question, cause)
+    // The response that it would wait for may itself wait for this one.
+    if (question.visit.isFromJob) return fetchAlone(question, cause)
     // A response to `no-store` is for this client only: other requests would wait for it in vain.
     if (readRequestDirectives(question.visit.request.headers).noStore) return fetchAlone(question, cause)
     const reader = readerFor(question, cause)

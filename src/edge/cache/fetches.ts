@@ -86,7 +86,7 @@ export function createFetches({ limits, now, store, judge, instances, forwarded 
   return {
     start(question: Question, cause: Cause, { reader, shared, onEnd }: Sharing): Fetch {
       const { visit, target, isPassedThrough } = question
-      const { request, authority, path } = visit
+      const { request, authority, path, isFromJob } = visit
       const without = isPassedThrough ? OVERRIDES : NOT_IN_FETCHES
       // Host names are case-insensitive, and the key has them in lower case. The app may write its host into the
       // response, so it gets the same spelling for all clients.
@@ -102,7 +102,7 @@ export function createFetches({ limits, now, store, judge, instances, forwarded 
             const stale = isUnconditional ? undefined : cause.stale
             exchange.requestMs = now()
             const headers = isPassedThrough ? sent : [...sent, ...toConditions(acceptedBy(visit), stale)]
-            return instances.ask(target, { method, path, headers }, listener)
+            return instances.ask(target, { method, path, headers, isFromJob }, listener)
           },
           judge(head) {
             const verdict = judge.head(exchange, head)

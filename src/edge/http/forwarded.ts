@@ -13,26 +13,33 @@ export type Visitor = { address: string | undefined; protocol: 'http' | 'https' 
 export function createForwarded() {
   let trusted = new BlockList()
   let hasTrusted = false
+  const jobs = new WeakSet<Socket>()
+  let ofJobs = new BlockList()
 
-  const isTrusted = (peer: string): boolean => hasTrusted && trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4')
+  const isTrusted = (peer: string, socket: Socket): boolean =>
+    hasTrusted && trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4') && !jobs.has(socket)
 
   return {
+    /** Whether a proxy is at the other end of a connection from this address. */
     isTrusted,
-    /** Addresses, or ranges such as `10.0.0.0/8`. */
-    trust(proxies: readonly string[]) {
-      trusted = new BlockList()
+    /** A build or an app is at the other end. It is no proxy, even where the addresses of jobs are in a trusted range. */
+    addJob: (socket: Socket) => void jobs.add(socket),
+    /** To be called first with each new connection: jobs may come to any socket of the edge that they reach. */
+    meet(socket: Socket) {
+      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      if (peer !== undefined && isIP(peer) === 4 && ofJobs.check(peer, 'ipv4')) jobs.add(socket)
+    },
+    /** Addresses, or ranges such as `10.0.0.0/8`. `jobNetwork` is the range in which builds and apps have their addresses. */
+    trust(proxies: readonly string[], jobNetwork?: string) {
+      trusted = listOf(proxies)
       hasTrusted = proxies.length > 0
-      for (const proxy of proxies) {
-        const [address = '', bits] = proxy.split('/')
-        const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-        if (bits === undefined) trusted.addAddress(address, family)
-        else trusted.addSubnet(address, Number(bits), family)
-      }
+      ofJobs = listOf(jobNetwork === undefined ? [] : [jobNetwork])
     },
 
     /** Only the visitor's protocol, for a caller that has not parsed all headers. */
     protocolOf(socket: Socket, header: (name: string) => string | undefined): Visitor['protocol'] {
-      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')) return ownProtocol(socket)
+      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '', socket))
+        return ownProtocol(socket)
       const named = header('x-forwarded-proto')
       return named === undefined ? ownProtocol(socket) : toProtocol(named)
     },
@@ -40,7 +47,7 @@ export function createForwarded() {
     /** The client's own address; undefined where a trusted proxy reports none. */
     addressOf(socket: Socket, header: (name: string) => string | undefined): string | undefined {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
-      if (peer === undefined || !isTrusted(peer)) return peer
+      if (peer === undefined || !isTrusted(peer, socket)) return peer
       const before = header('x-forwarded-for') ?? ''
       const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
       return isIP(address) === 0 ? undefined : address
@@ -52,9 +59,16 @@ export function createForwarded() {
       return address && clientNetwork(address)
     },
 
+    /** Whether a build or an app has sent a request: on a connection of its own, or through a proxy in front. */
+    isJob(request: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
+      if (jobs.has(request.socket)) return true
+      const client = hasTrusted ? this.clientOf(request) : undefined
+      return client !== undefined && isIP(client) === 4 && ofJobs.check(client, 'ipv4')
+    },
+
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
-      if (peer === undefined || !isTrusted(peer)) return { address: peer, protocol: ownProtocol(socket) }
+      if (peer === undefined || !isTrusted(peer, socket)) return { address: peer, protocol: ownProtocol(socket) }
       const before = headers['x-forwarded-for']
       const named = headers['x-forwarded-proto']?.toString()
       const protocol = named === undefined ? ownProtocol(socket) : toProtocol(named)
@@ -64,6 +78,16 @@ export function createForwarded() {
 }
 
 const ownProtocol = (socket: Socket): Visitor['protocol'] => (isEncrypted(socket) ? 'https' : 'http')
+function listOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}
 
 const toProtocol = (value: string | undefined): Visitor['protocol'] =>
   trimBlanks(value ?? '').toLowerCase() === 'https' ? 'https' : 'http'

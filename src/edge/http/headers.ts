@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import { trimBlanks } from '../../http/index.ts'
 import type { Visitor } from './forwarded.ts'
+import { withHop } from './hops.ts'
 import { remembering, toLower } from './remember.ts'
 
 /** They apply to one connection only (RFC 9110, section 7.6.1). */
@@ -12,6 +13,7 @@ const NOT_FROM_CLIENTS = new Set([
   ...HOP_BY_HOP,
   // Set by us.
   'host',
+  'cdn-loop',
   'expect',
   'forwarded',
   'x-real-ip',
@@ -67,6 +69,7 @@ export function toUpstream(
   }
   if (visitor.address !== undefined) sent.push('x-forwarded-for', visitor.address)
   sent.push('x-forwarded-proto', visitor.protocol, 'x-forwarded-host', authority)
+  sent.push('cdn-loop', withHop(headers['cdn-loop']))
 
   if (upgrade !== undefined) sent.push('connection', 'Upgrade', 'upgrade', upgrade)
   if (headers.te?.toString().toLowerCase().includes('trailers')) sent.push('te', 'trailers')

@@ -43,7 +43,7 @@ export const PAGES = {
     title: 'Not allowed',
     text: 'This address leads to another host, which the operator of this service does not allow.',
   },
-  loop: { status: 508, title: 'Loop detected', text: 'This address leads back to itself.' },
+  circle: { status: 508, title: 'Loop detected', text: 'This address leads back to itself.' },
   badGateway: { status: 502, title: 'No valid answer', text: 'The application did not give a valid answer.' },
   busy: { status: 503, title: 'Too busy', text: 'Too many requests are waiting. Please try again in a moment.' },
   restarting: { status: 503, title: 'Restarting', text: 'Headland is being restarted. Please try again in a moment.' },
@@ -54,6 +54,11 @@ export const PAGES = {
   },
   down: { status: 503, title: 'Not available', text: 'The application is not running at the moment.' },
   notStored: { status: 504, title: 'Not stored', text: 'Only a stored copy was asked for, and there is none.' },
+  loop: {
+    status: 508,
+    title: 'Loop detected',
+    text: 'Requests wait for each other: to answer one, an application requests its own address, or that of a site which requests it, again and again.',
+  },
   late: { status: 504, title: 'No answer in time', text: 'The application did not answer in time.' },
 } as const satisfies Record<string, Page>
 

@@ -16,6 +16,8 @@ export type Visit = Address & {
   response: ServerResponse
   /** It is answered without a request to the app. */
   isHit: boolean
+  /** An app or a build has sent it: another request to the same app may wait for the answer. */
+  isFromJob: boolean
 }
 
 /** Undefined when the request target is invalid for a server. */

@@ -3,17 +3,28 @@ import { type Caller, createCaller, type Frame, followPeer, type Greeting } from
 import { doing } from '../../watchdog/index.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { EdgeServer } from '../server.ts'
+import { createJobSockets, type JobSocketSource } from './job-sockets.ts'
 import type { AgentMethodsForEdge, EdgeMethodsForAgent } from './messages.ts'
 
 type Parts = {
   path: string
   greeting: Greeting
-  edge: Pick<EdgeServer, 'changeRoutes' | 'drain'>
+  edge: Pick<EdgeServer, 'changeRoutes' | 'drain' | 'isSite' | 'listenToJobs'>
   table: RouteTable
+  /** How this edge gets the sockets for builds and apps; without it, they do not reach it. */
+  jobSockets?: JobSocketSource | undefined
 }
 
-export function followAgent({ path, greeting, edge, table }: Parts) {
+export function followAgent({ path, greeting, edge, table, jobSockets }: Parts) {
   let agent: Caller<AgentMethodsForEdge> | undefined
+
+  const forJobs =
+    jobSockets &&
+    createJobSockets({
+      edge,
+      source: jobSockets,
+      announce: (listening) => agent?.notify('listensToJobs', listening),
+    })
 
   const methods: EdgeMethodsForAgent = {
     setInstances({ reports, isWhole }) {
@@ -23,6 +34,8 @@ export function followAgent({ path, greeting, edge, table }: Parts) {
         edge.changeRoutes(table.setInstance(deployment, report ?? undefined))
     },
     drain: ({ instance, graceMs }) => edge.drain(instance, graceMs),
+    useGateway: (gateway) => forJobs?.useGateway(gateway),
+    isSite: edge.isSite,
   }
 
   const following = followPeer<Frame, Frame>({

@@ -59,6 +59,10 @@ export type EdgeMethodsForAgent = {
   setInstances(argument: { reports: Record<string, InstanceReport | null>; isWhole: boolean }): void
   /** Resolves when no request of this instance is in flight; after the time, the remaining ones are aborted. */
   drain(argument: { instance: string; graceMs: number }): Promise<void>
+  /** Builds and apps have their networks behind this gateway, where the edge is to listen to them. */
+  useGateway(gateway: string): void
+  /** Whether a host is one of a site. */
+  isSite(host: string): boolean
 }
 
 /** What an edge asks of the agent. */
@@ -69,4 +73,8 @@ export type AgentMethodsForEdge = {
   activity(deployments: Record<string, number>): void
   /** Requests in flight, by deployment. */
   load(deployments: Record<string, number>): void
+  /** The edge listens to builds and apps there. Nothing is done for the gateway of another agent. */
+  listensToJobs(argument: { gateway: string; port: number }): Promise<void>
+  /** A request of an app to this deployment was refused, since it would never have ended. */
+  loopDetected(deployment: string): Promise<void>
 }

@@ -12,6 +12,7 @@ import { createRouteTable } from '../route-table.ts'
 import { createEdgeServer } from '../server.ts'
 import { followAgent } from './follow-agent.ts'
 import { followControl } from './follow-control.ts'
+import type { JobSocketSource } from './job-sockets.ts'
 import { createLease } from './lease.ts'
 import { reportRequests } from './report-requests.ts'
 import { createSavedCertificates } from './saved-certificates.ts'
@@ -32,11 +33,15 @@ export type EdgeSettings = {
   trustedProxies: readonly string[]
   /** Hosts that rewrites of static sites may lead to. */
   rewriteHosts: readonly string[]
+  /** The range in which builds and apps have their addresses. */
+  jobNetwork?: string
   countsPaths: boolean
   recordsRequests: boolean
   cache: CacheSettings
   controlSocket: string
   agentSocket: string
+  /** How it gets the sockets for builds and apps; without it, they do not reach it. */
+  jobSockets?: JobSocketSource
 }
 
 const ACTIVITY_MS = 5000
@@ -46,18 +51,22 @@ const FIRST_LEASE_MS = 2000
 const LOAD_MS = 1000
 /** The same fault is reported once in this time: one that every request meets must not flood the log. */
 const TROUBLE_MS = 10_000
+/** The same for a loop, which the log of its app is told of. */
+const LOOP_MS = 60_000
 
 export async function runEdge(settings: EdgeSettings) {
   const { name, version, listen, tls, routesFile, countsPaths, recordsRequests, cache } = settings
-  const { controlSocket, agentSocket } = settings
+  const { controlSocket, agentSocket, jobSockets } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
   const saved = createSavedRoutes(routesFile)
   const savedCertificates = createSavedCertificates(settings.certificatesFile)
   const lease = createLease()
-  const report = createReport((message) => control.notify('trouble', message))
+  const tell = oncePer(TROUBLE_MS, (message) => control.notify('trouble', message))
+  const report = (error: unknown) => tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
   const edge = createEdgeServer({
     wake: (deployment) => agent.notify('wake', deployment),
+    onLoop: oncePer(LOOP_MS, (deployment) => agent.notify('loopDetected', deployment)),
     report,
     mayUseStored: lease.isCurrent,
     portal: tls?.portal,
@@ -66,7 +75,7 @@ export async function runEdge(settings: EdgeSettings) {
   process.on('uncaughtException', report)
   process.on('unhandledRejection', report)
 
-  edge.trust(settings.trustedProxies)
+  edge.trust(settings.trustedProxies, settings.jobNetwork)
   edge.allowRewrites(settings.rewriteHosts)
   if (countsPaths) edge.countPaths()
   if (recordsRequests) edge.recordRequests()
@@ -74,7 +83,7 @@ export async function runEdge(settings: EdgeSettings) {
   edge.changeRoutes(table.setRoutes(await saved.load()))
   if (tls) edge.secure.changeCertificates({ set: await savedCertificates.load(), removed: [] })
   const control = followControl({ path: controlSocket, greeting, edge, table, saved, savedCertificates, lease, report })
-  const agent = followAgent({ path: agentSocket, greeting, edge, table })
+  const agent = followAgent({ path: agentSocket, greeting, edge, table, jobSockets })
   await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
   await begin(edge.http, listen)
   if (tls) {
@@ -123,13 +132,13 @@ function begin(server: Server, listen: Listening): Promise<void> {
   })
 }
 
-function createReport(send: (message: string) => void) {
-  const reported = new Set<string>()
-  return (error: unknown) => {
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    if (reported.has(message)) return
-    reported.add(message)
-    setTimeout(() => reported.delete(message), TROUBLE_MS).unref()
-    send(message)
+/** Calls back with the same text once in this time. */
+function oncePer(ms: number, callBack: (text: string) => void) {
+  const recent = new Set<string>()
+  return (text: string) => {
+    if (recent.has(text)) return
+    recent.add(text)
+    setTimeout(() => recent.delete(text), ms).unref()
+    callBack(text)
   }
 }

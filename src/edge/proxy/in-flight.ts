@@ -49,6 +49,10 @@ export function createInFlight() {
       return chosen
     },
 
+    /** Requests in flight now at these instances together. */
+    countOf: (peers: readonly ServerTarget[]): number =>
+      peers.reduce((sum, { instance }) => sum + (instances.get(instance)?.flights.size ?? 0), 0),
+
     /** Requests in flight now, by deployment. */
     load(): Record<string, number> {
       const load: Record<string, number> = {}

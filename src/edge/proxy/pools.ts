@@ -16,8 +16,11 @@ export type Place = {
 
 export type Pool = {
   agent: Agent
-  /** Calls back when there is a place, synchronously if there is one now; undefined when too many wait already. */
-  enter(goOn: () => void): Place | undefined
+  /**
+   * Calls back when there is a place, synchronously if there is one now; undefined when too many wait already. A request of an
+   * app or a build always has one: those that hold the places may wait for it. Their number is bounded elsewhere.
+   */
+  enter(goOn: () => void, options?: { isFromJob: boolean }): Place | undefined
   /** For a connection that stays open; undefined when there are too many. */
   enterStream(): { leave(): void } | undefined
 }
@@ -83,7 +86,11 @@ function createPool(limits: Limits, allStreams: Quota, environment: string): Poo
 
   return {
     agent,
-    enter(goOn) {
+    enter(goOn, { isFromJob } = { isFromJob: false }) {
+      if (isFromJob) {
+        goOn()
+        return { becomeStream: () => undefined, leave: () => undefined }
+      }
       if (active >= limits.requestsPerInstance && waiting.size >= limits.waitingPerInstance) return undefined
       let role: 'waiting' | 'active' | 'stream' | 'gone' = 'waiting'
       function start() {

@@ -24,7 +24,7 @@ type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forw
 export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
   return {
     /** `onReply` gets the status and headers of the instance before the client does. */
-    forward({ request, response, authority, path }: Visit, target: ServerTarget, onReply?: OnReply) {
+    forward({ request, response, authority, path, isFromJob }: Visit, target: ServerTarget, onReply?: OnReply) {
       const pool = pools.of(target)
       const isStreamed = hasBody(request)
       let stage: 'waiting' | 'asking' | 'replying' | 'over' = 'waiting'
@@ -34,7 +34,7 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
       const timeout = setTimeout(() => giveUp(PAGES.late), limits.responseStartMs)
       response.once('close', leave)
       inFlight.begin(target, response)
-      const place = pool.enter(() => ask(true))
+      const place = pool.enter(() => ask(true), { isFromJob })
       if (!place) giveUp(PAGES.busy)
 
       function ask(isPooled: boolean) {

@@ -43,7 +43,7 @@ export function createRewriteProxy({ limits, forwarded }: Parts) {
     forward(visit: Visit, { environment }: StaticTarget, { origin, path }: { origin: string; path: string }) {
       const { request, response } = visit
       if (!isAllowedHost(allowed, origin)) return sendPage(response, PAGES.notAllowed)
-      if (request.headers.via?.split(',').some((hop) => hop.trim() === VIA)) return sendPage(response, PAGES.loop)
+      if (request.headers.via?.split(',').some((hop) => hop.trim() === VIA)) return sendPage(response, PAGES.circle)
       if (!quota.take(environment)) return sendPage(response, PAGES.busy)
       let stage: 'asking' | 'replying' | 'over' = 'asking'
       let asked: ClientRequest | undefined

@@ -1,7 +1,7 @@
 /**
- * A network namespace for each job: it reaches the internet and the DNS resolvers of this machine, but nothing else of the
- * machine, and no other job. An app also reaches the one port where the service listens to apps. The service reaches servers
- * in it.
+ * A network namespace for each job: it reaches the internet, the DNS resolvers of this machine and the sites of the service as
+ * visitors do, but nothing else of the machine, and no other job. An app also reaches the one port where the service listens to
+ * apps. The service reaches servers in it.
  *
  * A namespace has a veth pair to the machine. It is kept by a descriptor of the service and by nothing on disk, so a service
  * that is killed leaves none. The table of firewall rules stays until the next start, so that a job that outlives its service
@@ -22,6 +22,7 @@ import { idOf, interfacesOf } from './names.ts'
 import { type NamespaceParts, type NetworkNamespace, openNetworkNamespace } from './namespace.ts'
 import { type Answers, createReach } from './reach.ts'
 import { describeSettings, type NetworkSettings, readPolicy } from './settings.ts'
+import { type IsSite, NO_SITES, type SiteAccess, siteAddress, watchProxyAddresses } from './sites.ts'
 import { sweep } from './sweep.ts'
 import { obstacleFor } from './trial.ts'
 
@@ -36,6 +37,12 @@ export interface Networks {
   readonly gateway: string
   /** From now on only namespaces that may call the service reach it, at this port of the gateway. */
   openService(port: number): Promise<void>
+  /** From now on all namespaces reach the edge at the ports of visitors: it listens to them at this port of the gateway. */
+  openEdge(port: number): Promise<void>
+  /** Decides which names lead to the edge. */
+  findSites(isSite: IsSite): void
+  /** The port at which apps are called: one that visitors do not use, since it leads to the app inside. */
+  readonly appPort: number
   /** Whether a server answers now. The service checks it under the rules that apply to jobs. */
   answers: Answers
   /** What on this machine keeps jobs from the internet, for people; undefined if they reach it. */
@@ -54,6 +61,8 @@ export type NetworkOptions = {
   /** The data folder, by which services on one machine are told apart. */
   folder: string
   settings: NetworkSettings
+  /** How visitors reach the sites; without it, jobs do not reach them. */
+  sites?: SiteAccess
   /** Users of this machine that may call apps: those of the service and of its edge. */
   callers?: readonly number[]
   /** Called when the rules could not be kept as they should be. */
@@ -62,6 +71,8 @@ export type NetworkOptions = {
 }
 
 const RESOLVER_FILE = '/etc/resolv.conf'
+/** One more than visitors have ports. */
+const APP_PORTS = [8080, 8082, 8083] as const
 
 /** `isTaken`: a service with the same data folder runs, and has networks. */
 export type Missing = { missing: string; isTaken?: true }
@@ -98,7 +109,7 @@ export async function networkProblem(settings: NetworkSettings): Promise<string 
 }
 
 async function openAsRoot(options: NetworkOptions): Promise<Networks> {
-  const { folder, settings, callers = [0], onProblem, resolverFile = RESOLVER_FILE } = options
+  const { folder, settings, sites = NO_SITES, callers = [0], onProblem, resolverFile = RESOLVER_FILE } = options
   const policy = readPolicy(settings)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const id = idOf(await realpath(folder))
@@ -111,13 +122,17 @@ async function openAsRoot(options: NetworkOptions): Promise<Networks> {
   const gatewayLink = await openGatewayLink(id, policy, await resolvers())
   parts.defer(() => gatewayLink.close())
   const { block, gateway, far } = gatewayLink
-  const forwarder = await openForwarder({ address: formatAddress(gateway), resolvers })
+  const at = formatAddress(gateway)
+  let isSite: IsSite = async () => false
+  const addressOf = (name: string) => siteAddress(name, sites, { isSite, gateway: at })
+  const forwarder = await openForwarder({ address: at, resolvers, addressOf })
   parts.defer(() => forwarder.close())
-  const rules = { id, block, gateway, trial: far, forwarder: forwarder.ports, callers, policy }
-  const keeper = await keepRules(rules, inherited, onProblem)
+  const rules = { id, block, gateway, trial: far, forwarder: forwarder.ports, callers, policy, sites }
+  const proxyAddresses = watchProxyAddresses(sites, resolvers)
+  const keeper = await keepRules({ rules, inherited, proxyAddresses, onProblem })
   parts.defer(() => keeper.stop())
-  const mounts = [await writeResolverFile(join(folder, 'network'), formatAddress(gateway), resolverFile)]
-  const namespaces = createNamespaces({ gatewayLink, forwarder, policy, mounts }, interfacesOf(id))
+  const mounts = [await writeResolverFile(join(folder, 'network'), at, resolverFile)]
+  const namespaces = createNamespaces({ gatewayLink, forwarder, policy, sites, mounts }, interfacesOf(id))
   parts.defer(() => namespaces.close())
 
   const held = parts.move()
@@ -125,13 +140,18 @@ async function openAsRoot(options: NetworkOptions): Promise<Networks> {
     description: `a network for each build and app, in ${formatRange(block)}; ${describeSettings(settings)}`,
     swept,
     open: namespaces.open,
-    gateway: formatAddress(gateway),
+    gateway: at,
     openService: keeper.openService,
+    openEdge: keeper.openEdge,
+    findSites(asked) {
+      isSite = asked
+    },
+    appPort: APP_PORTS.find((port) => !sites.ports.includes(port)) ?? 0,
     answers: createReach({ policy, block, resolvers }),
     async obstacle() {
       const namespace = await namespaces.open('trial')
       try {
-        return await obstacleFor({ enter: namespace.around, gateway: formatAddress(gateway), far: formatAddress(far) })
+        return await obstacleFor({ enter: namespace.around, gateway: at, far: formatAddress(far) })
       } finally {
         await namespace.close()
       }

@@ -7,20 +7,27 @@ import { interfacesOf } from './names.ts'
 
 const LOOK_AGAIN_MS = 5000
 
-/** `inherited` are interfaces on which earlier services switched forwarding on, and not the operator. */
-export async function keepRules(
-  given: Omit<Rules, 'guarded' | 'service'>,
-  inherited: readonly string[],
-  onProblem: (error: Error) => void,
-) {
+type Parts = {
+  rules: Omit<Rules, 'guarded' | 'service' | 'edge' | 'proxyAddresses'>
+  /** Interfaces on which earlier services switched forwarding on, and not the operator. */
+  inherited: readonly string[]
+  /** Where a proxy in front of the edge is reached. */
+  proxyAddresses(): Promise<readonly string[]>
+  onProblem(error: Error): void
+}
+
+export async function keepRules({ rules: given, inherited, proxyAddresses, onProblem }: Parts) {
   const { id } = given
-  let rules: Omit<Rules, 'guarded'> = given
+  let rules: Omit<Rules, 'guarded'> = { ...given, proxyAddresses: [] }
   let forwarding: Forwarding = { isRouter: false, guarded: inherited }
 
   /** The rules are loaded first; forwarding on the guarded interfaces is switched on after that. */
   async function put(isLost: boolean) {
     const { switchOn, ...next } = decideForwarding(await lookAtMachine(forwarding.guarded), forwarding)
-    if (isLost || next.guarded.join() !== forwarding.guarded.join()) {
+    const addresses = await proxyAddresses()
+    const hasMoved = addresses.join() !== rules.proxyAddresses.join()
+    if (hasMoved) rules = { ...rules, proxyAddresses: addresses }
+    if (isLost || hasMoved || next.guarded.join() !== forwarding.guarded.join()) {
       await loadRules(rulesOf({ ...rules, guarded: next.guarded }))
     }
     forwarding = next
@@ -60,15 +67,21 @@ export async function keepRules(
       .catch(onProblem)
   })
 
+  function change(opened: Pick<Rules, 'service' | 'edge'>): Promise<void> {
+    const changed = last.then(() => {
+      rules = { ...rules, ...opened }
+      return put(true)
+    })
+    last = changed.catch(onProblem)
+    return changed
+  }
+
   return {
     /** From now on namespaces that may call the service reach it at this port of the gateway. */
-    openService(port: number): Promise<void> {
-      const opened = last.then(() => {
-        rules = { ...rules, service: port }
-        return put(true)
-      })
-      last = opened.catch(onProblem)
-      return opened
+    openService: (service: number): Promise<void> => change({ service }),
+    /** From now on all namespaces reach the edge, which listens to them at this port of the gateway. */
+    async openEdge(edge: number): Promise<void> {
+      if (edge !== rules.edge && given.sites.ports.length > 0) await change({ edge })
     },
     /** Leaves the machine as it was. */
     async stop() {

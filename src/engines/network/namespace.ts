@@ -11,6 +11,7 @@ import type { GatewayLink } from './gateway-link.ts'
 import { deleteLink, insideLines, type Link, outsideLines } from './links.ts'
 import { loopbackCommand, loopbackRules } from './loopback.ts'
 import type { Policy } from './settings.ts'
+import { loopbackPorts, type SiteAccess } from './sites.ts'
 
 export type NetworkNamespace = JobNetwork & {
   /** The address at which the service reaches servers in the namespace. No other program reaches them. */
@@ -27,24 +28,29 @@ export type NamespaceParts = {
   gatewayLink: GatewayLink
   forwarder: Forwarder
   policy: Policy
+  sites: SiteAccess
   mounts: readonly Mount[]
 }
 
 export async function openNetworkNamespace(
-  { gatewayLink, forwarder, policy, mounts }: NamespaceParts,
+  { gatewayLink, forwarder, policy, sites, mounts }: NamespaceParts,
   link: Link,
   { label, isRecorded, port }: { label: string; isRecorded: boolean; port?: number | undefined },
 ): Promise<NetworkNamespace> {
   const { block, gateway } = gatewayLink
   const address = formatAddress(link.address)
   const names = isRecorded ? createNames() : undefined
+  const sitePorts = loopbackPorts(sites)
+  const loopback = { gateway, address: link.address, port, sitePorts }
   const netns = await createNetns(insideLines(link))
   try {
     await Promise.all([
       runIp(outsideLines(link, label)),
       setForwarding(link.name, true),
       isRecorded ? runIn(netns, ['nft', '-f', '-'], recordingRules(gateway)) : undefined,
-      port === undefined ? undefined : runIn(netns, loopbackCommand(), loopbackRules(gateway, port)),
+      port === undefined && sitePorts.length === 0
+        ? undefined
+        : runIn(netns, loopbackCommand(), loopbackRules(loopback)),
     ])
   } catch (error) {
     await remove(link, netns)
@@ -58,7 +64,7 @@ export async function openNetworkNamespace(
     address,
     listen: '0.0.0.0',
     async contacts() {
-      return names ? toContacts(await connectionsIn(netns), names, refusalsNow(policy, block)) : []
+      return names ? toContacts(await connectionsIn(netns), names, refusalsNow({ policy, block, sites })) : []
     },
     async close() {
       forwarder.dismiss(address)

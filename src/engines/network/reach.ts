@@ -41,7 +41,7 @@ export function createReach({ policy, block, resolvers, timeoutMs = TIMEOUT_MS }
   }
 
   return async function answers({ protocol, host, port }) {
-    const isBlocked = refusalsNow(policy, block)
+    const isBlocked = refusalsNow({ policy, block })
     const addresses = (await addressesOf(host)).filter((address) => !isBlocked({ address, port }))
     for (const address of addresses.slice(0, MAX_ADDRESSES)) {
       const isThere = protocol === 'tcp' ? accepts(address, port) : serves({ protocol, host, port }, address)

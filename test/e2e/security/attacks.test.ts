@@ -42,7 +42,6 @@ const PLACES: Record<string, { host: string; port: number }> = Object.fromEntrie
     (host) => [
       [`a listener at ${host}`, { host, port: portHere }],
       [`the API at ${host}`, { host, port: portOf(service.api) }],
-      [`the edge at ${host}`, { host, port: portOf(service.edge) }],
     ],
   ),
   ['a listener at ::1', { host: '::1', port: portBySix }],

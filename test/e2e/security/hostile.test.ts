@@ -30,6 +30,7 @@ import {
   userOf,
   watchSite,
 } from '../../support/machine/hostile.ts'
+import { steadyAddresses } from '../../support/machine/network.ts'
 import { deploy, type Files, nodeServer, untilDone } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
@@ -396,7 +397,7 @@ const CALL = `
 
 type Place = { host?: string; port?: number; path?: string }
 
-/** Every address of this machine that an attacker could want to reach. */
+/** Every address of this machine that an attacker could want to reach, and the edge, which is open to everyone. */
 async function placesHere(): Promise<Record<string, Place>> {
   const [api, edge] = [Number(new URL(service.api).port), Number(new URL(service.edge).port)]
   const own = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
@@ -404,10 +405,9 @@ async function placesHere(): Promise<Record<string, Place>> {
   const apps = await addressesOfApps(service)
   assert.ok(apps.length > 0, 'the neighbour has an address')
   return Object.fromEntries([
-    ...[...hosts, '0.0.0.0', '127.0.0.2'].flatMap((host) => [
-      [`API at ${host}`, { host, port: api }],
-      [`edge at ${host}`, { host, port: edge }],
-    ]),
+    ...[...hosts, '0.0.0.0', '127.0.0.2'].flatMap((host) => [[`API at ${host}`, { host, port: api }]]),
+    ...steadyAddresses().map((host) => [`edge at ${host}`, { host, port: edge }]),
+    ['beside the edge', { host: '127.0.0.2', port: edge }],
     ...apps.map((host) => [`app at ${host}`, { host, port: 8080 }]),
     ['metadata', { host: '169.254.169.254', port: 80 }],
     ['private network', { host: '192.168.1.1', port: 80 }],
@@ -435,7 +435,8 @@ test('a build reaches neither the service nor this machine, its neighbour or the
   )
   const tried = triedIn(log)
   assert.deepEqual(Object.keys(tried).toSorted(), Object.keys(places).toSorted(), log)
-  for (const [name, how] of Object.entries(tried)) assert.equal(how, 'ECONNREFUSED', name)
+  for (const [name, how] of Object.entries(tried))
+    assert.equal(how, name.startsWith('edge at') ? 'reached' : 'ECONNREFUSED', name)
   assert.equal(calls, 0)
   await assertNothingLeft(service, environment)
 })
@@ -675,7 +676,7 @@ test("an app reaches neither the service nor another tenant's app on all interfa
   const { environment } = await attack({ ...caller, 'server.js': `${CALL}${caller['server.js']}` })
   const found: [string, string][] = JSON.parse((await siteAnswer(service, environment.url, '/call')).text)
   assert.equal(found.length, Object.keys(places).length)
-  for (const [name, how] of found) assert.equal(how, 'ECONNREFUSED', name)
+  for (const [name, how] of found) assert.equal(how, name.startsWith('edge at') ? 'reached' : 'ECONNREFUSED', name)
 })
 
 test('an app on all interfaces is not reached by another user of this machine', { skip }, async () => {

@@ -73,7 +73,13 @@ export async function startEdge(given: Given) {
     path: agentSocket,
     greeting: greetingOf('agent'),
     onPeer(peer) {
-      const methods: AgentMethodsForEdge = { wake: woken.notify, activity: active.notify, load: () => undefined }
+      const methods: AgentMethodsForEdge = {
+        wake: woken.notify,
+        activity: active.notify,
+        load: () => undefined,
+        listensToJobs: async () => undefined,
+        loopDetected: async () => undefined,
+      }
       const connected = createCaller<EdgeMethodsForAgent>(peer, methods)
       agent = connected
       connected.closed.then(() => {

@@ -14,6 +14,7 @@ export type TestEdge = EdgeServer & { port: number; use(hosts: Record<string, Ta
 type EdgeOptions = {
   limits?: Partial<Limits>
   wake?(deployment: string): void
+  onLoop?(deployment: string): void
   now?(): number
   hasFastPath?: boolean
 }
@@ -21,13 +22,14 @@ type EdgeOptions = {
 export async function startTestEdge(
   t: Scope,
   hosts: Record<string, Target>,
-  { limits = {}, wake, now, hasFastPath = true }: EdgeOptions = {},
+  { limits = {}, wake, onLoop, now, hasFastPath = true }: EdgeOptions = {},
 ): Promise<TestEdge> {
   const troubles: unknown[] = []
   const edge = createEdgeServer({
     limits: { ...LIMITS, ...limits },
     report: (error) => troubles.push(error),
     ...(wake ? { wake } : {}),
+    ...(onLoop ? { onLoop } : {}),
     ...(now ? { now } : {}),
     hasFastPath,
   })

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { accessSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { createNetns, run, runIp } from '../../../src/engines/network/commands.ts'
 import { addressesIn, readQuestion } from '../../../src/engines/network/dns/message.ts'
@@ -204,6 +205,12 @@ export async function startResolver(scope: Scope, addressOf: Record<string, stri
   await writeFile(resolverFile, `nameserver ${address}\noptions ndots:1\n`)
   return resolverFile
 }
+
+/** Addresses that this machine keeps: those of other tests come and go. */
+export const steadyAddresses = (): string[] =>
+  Object.entries(networkInterfaces()).flatMap(([name, all = []]) =>
+    /^(hl-|nb\d)/.test(name) ? [] : all.flatMap(({ family, address }) => (family === 'IPv4' ? address : [])),
+  )
 
 /** The network interfaces and firewall tables of a service on this machine, found by name. */
 export async function tracesOf(id: string): Promise<string[]> {

@@ -21,6 +21,8 @@ export type UpstreamRequest = {
   path: string
   /** `[name, value, …]`, complete, including the host. */
   headers: readonly string[]
+  /** An app or a build has sent it. */
+  isFromJob?: boolean
 }
 
 /**
@@ -72,7 +74,9 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
       const flight = { destroy: () => fail('broken') }
       const timeout = setTimeout(() => fail('late'), limits.responseStartMs)
       inFlight.begin(target, flight)
-      const place = pools.of(target).enter(() => send(connections.take(target) ?? connections.open(target)))
+      const place = pools.of(target).enter(() => send(connections.take(target) ?? connections.open(target)), {
+        isFromJob: request.isFromJob ?? false,
+      })
       // Asynchronously: the caller does not have its handle yet.
       if (!place) queueMicrotask(() => fail('busy'))
 

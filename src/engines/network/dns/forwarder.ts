@@ -2,7 +2,8 @@
  * A DNS forwarder for jobs: it asks the machine's own resolvers, wherever those are: on loopback, or in a network that jobs do
  * not reach. It is the only server of this machine that every job can reach; apps can call the service, too.
  *
- * Jobs have no IPv6, so AAAA queries are answered without an address.
+ * Names of the service's own sites are answered here: they lead to the edge. Jobs have no IPv6, so AAAA queries are answered
+ * without an address.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -10,7 +11,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { Names } from '../contacts.ts'
 import { type Ask, askByTcp, askByUdp, messagesOf, withLength } from './ask.ts'
-import { addressesIn, CODE, emptyReply, HEADER, readQuestion, TYPE } from './message.ts'
+import { addressesIn, addressReply, CODE, emptyReply, HEADER, readQuestion, TYPE } from './message.ts'
 import type { Resolver } from './resolvers.ts'
 
 /** One namespace. `names` records the queried names, where contacts are recorded. */
@@ -19,9 +20,14 @@ type Client = { names: Names | undefined; underWay: number; sockets: Set<Socket>
 /** Of each namespace; `answerMs` of each try. The firewall rules limit the rate of queries. */
 const LIMITS = { underWay: 256, sockets: 16, answerMs: 2000, idleMs: 10_000 }
 
-type Parts = { address: string; resolvers(): Promise<readonly Resolver[]> }
+type Parts = {
+  address: string
+  resolvers(): Promise<readonly Resolver[]>
+  /** The address of a site of this service; undefined for every other name. */
+  addressOf?(name: string): Promise<string | undefined>
+}
 
-export async function openForwarder({ address, resolvers }: Parts) {
+export async function openForwarder({ address, resolvers, addressOf = async () => undefined }: Parts) {
   const clients = new Map<string, Client>()
   /** The resolver that answered last is asked first. */
   let preferred = ''
@@ -32,6 +38,12 @@ export async function openForwarder({ address, resolvers }: Parts) {
     const { name, type, end } = question
     if (names?.ask(name) === false) return emptyReply(query, end, CODE.refused)
     if (type === TYPE.aaaa) return emptyReply(query, end, CODE.none)
+    const ofSite = await addressOf(name)
+    if (ofSite !== undefined) {
+      // A site on the job's loopback is recorded as what it leads to.
+      names?.answer(name, [address])
+      return type === TYPE.a ? addressReply(query, end, ofSite) : emptyReply(query, end, CODE.none)
+    }
     const all = await resolvers().catch(() => [])
     for (const resolver of all.toSorted((a, b) => Number(b.address === preferred) - Number(a.address === preferred))) {
       const reply = await ask(resolver, query, question, LIMITS.answerMs).catch(() => undefined)

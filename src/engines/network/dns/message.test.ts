@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { addressesIn, answers, CODE, emptyReply, type Question, readQuestion, TYPE } from './message.ts'
+import { addressesIn, addressReply, answers, CODE, emptyReply, type Question, readQuestion, TYPE } from './message.ts'
 
 function queryFor(name: string, type: number = TYPE.a): Buffer {
   const labels = name.split('.').flatMap((label) => [label.length, ...Buffer.from(label, 'latin1')])
@@ -29,6 +29,19 @@ test('a question is read in lower case, and what is not plain in a name as its n
 
 test('the addresses of an answer are found behind aliases', () => {
   assert.deepEqual(addressesIn(answerTo(queryFor('cms.test'))), ['192.0.2.1', '192.0.2.2'])
+})
+
+test('an address that the forwarder answers itself is an answer to the question, whatever follows that', () => {
+  const query = Buffer.concat([queryFor('One.localhost'), Buffer.from([0, 0, 41, 16, 0, 0, 0, 0, 0, 0, 0])])
+  query.writeUInt16BE(1, 10)
+  const question = questionIn(query)
+  const reply = addressReply(query, question.end, '127.0.0.1')
+  assert.equal(answers(reply, query, question), true)
+  assert.deepEqual(addressesIn(reply), ['127.0.0.1'])
+  assert.deepEqual(
+    [4, 6, 8, 10].map((at) => reply.readUInt16BE(at)),
+    [1, 1, 0, 0],
+  )
 })
 
 test('an answer belongs to its question, in whatever case it is repeated', () => {

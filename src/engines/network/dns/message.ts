@@ -70,6 +70,32 @@ export function emptyReply(query: Buffer, end: number, code: number): Buffer {
   return reply
 }
 
+/** Sites move seldom, but the operator of one that has just moved should not wait. */
+const TTL_SECONDS = 5
+
+/** A reply with one IPv4 address for the name of the question. */
+export function addressReply(query: Buffer, end: number, address: string): Buffer {
+  const head = emptyReply(query, end, CODE.none)
+  head.writeUInt16BE(1, 6)
+  // The name of the record is a pointer to the name of the question.
+  const record = Buffer.from([
+    0xc0,
+    HEADER,
+    0,
+    TYPE.a,
+    0,
+    1,
+    0,
+    0,
+    0,
+    TTL_SECONDS,
+    0,
+    4,
+    ...address.split('.').map(Number),
+  ])
+  return Buffer.concat([head, record])
+}
+
 const isReply = (message: Buffer): boolean => ((message[2] ?? 0) & 0x80) !== 0
 
 const countAt = (message: Buffer, at: number): number => (message.length < HEADER ? 0 : message.readUInt16BE(at))

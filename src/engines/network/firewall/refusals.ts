@@ -2,15 +2,26 @@
 import { networkInterfaces } from 'node:os'
 import { contains, parseAddress, type Range } from '../addresses.ts'
 import { isRefused, type Policy } from '../settings.ts'
+import { NO_SITES, type SiteAccess } from '../sites.ts'
 
 type Destination = { address: string; port: number }
 
-/** By the addresses that the machine has now, which are read once. `block` holds the addresses of the service's jobs. */
-export function refusalsNow(policy: Policy, block: Range): (destination: Destination) => boolean {
+type Rules = {
+  policy: Policy
+  /** The addresses of the service's jobs. */
+  block: Range
+  /** The sites, where those who call may reach them. */
+  sites?: SiteAccess
+}
+
+/** By the addresses that the machine has now, which are read once. */
+export function refusalsNow({ policy, block, sites = NO_SITES }: Rules): (destination: Destination) => boolean {
   const machine = addressesOfMachine()
   return ({ address, port }) => {
     const number = parseAddress(address) ?? 0
-    return isRefused(policy, machine.has(address) || contains(block, number), number, port)
+    const isOfMachine = machine.has(address) || contains(block, number)
+    if (machine.has(address) && sites.ports.includes(port)) return false
+    return isRefused(policy, isOfMachine, number, port)
   }
 }
 

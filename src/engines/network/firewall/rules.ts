@@ -5,8 +5,10 @@
  */
 import { formatAddress, formatRange, type Range } from '../addresses.ts'
 import { RECORD_LIMITS } from '../contacts.ts'
+import { SITE_CALLS } from '../loopback.ts'
 import { interfacesOf, LINK_PREFIX, tableOf } from '../names.ts'
 import type { Exception, Policy } from '../settings.ts'
+import type { SiteAccess } from '../sites.ts'
 
 export type Rules = {
   id: string
@@ -19,6 +21,11 @@ export type Rules = {
   forwarder: { tcp: number; udp: number }
   /** The port at the gateway where the service listens to apps; undefined while it does not. */
   service?: number | undefined
+  /** The port at the gateway where the edge listens to jobs; undefined while it does not. */
+  edge?: number | undefined
+  sites: SiteAccess
+  /** Where a proxy in front of the edge is reached. */
+  proxyAddresses: readonly string[]
   /** Interfaces that forward only because the service switched it on. */
   guarded: readonly string[]
   /** Users of this machine that may call apps. */
@@ -26,19 +33,21 @@ export type Rules = {
   policy: Policy
 }
 
-/** Of a namespace: rates of DNS queries and of new connections to the service, and numbers of simultaneous connections. */
+/** Of a namespace: rates of DNS queries and of new connections to service and edge, and numbers of simultaneous connections. */
 const LIMITS = {
   asksPerSecond: 100,
   asksAtOnce: 500,
   callsPerSecond: 50,
   callsAtOnce: 300,
   calls: 256,
+  siteCallsPerSecond: 200,
+  siteCallsAtOnce: 600,
   connections: 2000,
   namespaces: 8192,
 }
 
 export function rulesOf(rules: Rules): string {
-  const { id, block, gateway, trial, forwarder, service, guarded, callers, policy } = rules
+  const { id, block, gateway, trial, forwarder, service, edge, guarded, callers, policy } = rules
   const table = tableOf(id)
   const { namespaces, gatewayLink } = interfacesOf(id)
   const anyNamespace = `"${namespaces}*"`
@@ -48,6 +57,9 @@ export function rulesOf(rules: Rules): string {
   const open = policy.allowed.filter(({ port }) => port === undefined).map(({ range }) => range)
   const withPort = policy.allowed.filter(({ port }) => port !== undefined).map(acceptsPort)
   const atService = `ip daddr ${at} tcp dport ${service}`
+  const atEdge = `ip daddr ${at} tcp dport ${edge}`
+  const ifService = (rule: string) => (service === undefined ? '' : rule)
+  const ifEdge = (rule: string) => (edge === undefined ? '' : rule)
   return `table inet ${table}
 delete table inet ${table}
 table inet ${table} {
@@ -58,18 +70,22 @@ table inet ${table} {
   set connected { type ipv4_addr; flags dynamic; size ${LIMITS.namespaces}; }
   set calling { type ipv4_addr; flags dynamic, timeout; timeout 1m; size ${LIMITS.namespaces}; }
   set called { type ipv4_addr; flags dynamic; size ${LIMITS.namespaces}; }
+  set visiting { type ipv4_addr; flags dynamic, timeout; timeout 1m; size ${LIMITS.namespaces}; }
+  set visited { type ipv4_addr; flags dynamic; size ${LIMITS.namespaces}; }
 
   chain prerouting {
     type nat hook prerouting priority dstnat - 10; policy accept;
     iifname ${anyNamespace} ip daddr ${at} udp dport 53 dnat ip to ${at}:${forwarder.udp}
     iifname ${anyNamespace} ip daddr ${at} tcp dport 53 dnat ip to ${at}:${forwarder.tcp}
+    ${ifEdge(toEdge(rules).join('\n    '))}
   }
 
   chain input {
     type filter hook input priority filter - 10; policy accept;
     iifname ${anyNamespace} jump to_machine
     iifname "${gatewayLink}" drop
-    ${service === undefined ? '' : `${atService} drop`}
+    ${ifService(`${atService} drop`)}
+    ${ifEdge(`${atEdge} drop`)}
   }
 
   chain to_machine {
@@ -78,7 +94,9 @@ table inet ${table} {
     ip daddr ${at} udp dport ${forwarder.udp} jump to_forwarder
     ip daddr ${at} tcp dport ${forwarder.tcp} jump to_forwarder
     ct state established accept
-    ${service === undefined ? '' : `iifname ${anyCaller} ${atService} jump to_service`}
+    ${ifService(`iifname ${anyCaller} ${atService} jump to_service`)}
+    ${ifEdge(`${atEdge} jump to_site`)}
+    ${toProxy(rules).join('\n    ')}
     ${withPort.join('\n    ')}
     jump refuse
   }
@@ -86,6 +104,12 @@ table inet ${table} {
   chain to_service {
     add @called { ip saddr ct count over ${LIMITS.calls} } jump refuse
     update @calling { ip saddr limit rate over ${LIMITS.callsPerSecond}/second burst ${LIMITS.callsAtOnce} packets } drop
+    accept
+  }
+
+  chain to_site {
+    add @visited { ip saddr ct count over ${SITE_CALLS} } jump refuse
+    update @visiting { ip saddr limit rate over ${LIMITS.siteCallsPerSecond}/second burst ${LIMITS.siteCallsAtOnce} packets } drop
     accept
   }
 
@@ -114,6 +138,9 @@ table inet ${table} {
     oifname ${anyService} jump refuse
     add @connected { ip saddr ct count over ${LIMITS.connections} } jump refuse
     ${withPort.join('\n    ')}
+    ${toProxy(rules)
+      .map((rule) => `ct status dnat ${rule}`)
+      .join('\n    ')}
     ct status dnat jump refuse
     ip daddr @allowed accept
     ip daddr @blocked jump refuse
@@ -146,6 +173,29 @@ table inet ${table} {
 }
 
 /**
+ * At each address of the machine, the ports of visitors lead jobs to the edge. What the operator allows by its port, and the port
+ * of the service, go before.
+ */
+function toEdge({ id, gateway, service, edge, policy, sites }: Rules): string[] {
+  const job = `iifname "${interfacesOf(id).namespaces}*"`
+  const at = formatAddress(gateway)
+  const others = policy.allowed.filter(({ port }) => port !== undefined && sites.ports.includes(port))
+  return [
+    ...others.map(({ range, port }) => `${job} ip daddr ${formatRange(range)} tcp dport ${port} accept`),
+    ...(service === undefined ? [] : [`${job} ip daddr ${at} tcp dport ${service} accept`]),
+    `${job} fib daddr type local tcp dport { ${sites.ports.join(', ')} } dnat ip to ${at}:${edge}`,
+  ]
+}
+
+/** A proxy in front of the edge, where it is on this machine, is reached at the address and port that visitors use. */
+const toProxy = ({ sites: { tlsPort }, proxyAddresses }: Rules): string[] =>
+  tlsPort === undefined
+    ? []
+    : proxyAddresses.map(
+        (address) => `meta l4proto tcp ct original ip daddr ${address} ct original proto-dst ${tlsPort} jump to_site`,
+      )
+
+/**
  * Loaded inside of a job's namespace, where the job may neither change nor see it, and gone with it. Each connection is recorded
  * before it is allowed, and refused where the set is full: a rule that cannot add to a full set does not match, so the rules
  * below it must not accept a packet that opens a connection.
@@ -160,7 +210,8 @@ export const recordingRules = (gateway: number): string => `table inet headland 
 
   chain output {
     type filter hook output priority filter; policy accept;
-    oifname "lo" accept
+    oifname "lo" meta nfproto ipv6 accept
+    oifname "lo" ip daddr != ${formatAddress(gateway)} accept
     ip daddr ${formatAddress(gateway)} meta l4proto { tcp, udp } th dport 53 accept
     tcp flags & (syn | ack) == syn add @contacts { ip daddr . meta l4proto . th dport } accept
     tcp flags & (syn | ack) == syn reject with tcp reset
