@@ -1,7 +1,7 @@
 export type { Inspection, Purge, StoredObject } from './cache/index.ts'
 export { type Counts, LATENCY_BOUNDS_MS } from './counts.ts'
+export type { PortalSettings } from './front-door/portal.ts'
 export type { PathCounts } from './paths.ts'
-export type { PortalSettings } from './portal.ts'
 export { createEdgeTls } from './process/edge-tls.ts'
 export { type EdgeRecords, type Edges, listenToEdges } from './process/edges.ts'
 export type { JobSocket, JobSocketSource } from './process/job-sockets.ts'

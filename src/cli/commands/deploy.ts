@@ -23,7 +23,7 @@ import { readSmallFile } from '../project/small-files.ts'
 import { appNameFrom, findTarget, type Target } from '../project/target.ts'
 import { atService, lastPart } from '../project/where.ts'
 import { changeVariables, setting } from '../variable-change.ts'
-import { checkVariables, readPairs, readPairsIn } from './variable-pairs.ts'
+import { checkVariables, readPairs, readPairsIn } from './variables/variable-pairs.ts'
 
 export async function deploy(call: ClientCall): Promise<number> {
   const { options } = call

@@ -13,7 +13,7 @@ import { visibilityInWords } from '../output/visibility.ts'
 import { makeSureOfAccount } from '../project/accounts-used.ts'
 import { api } from '../project/path.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../project/where.ts'
-import { checkVariables, readPairs } from './variable-pairs.ts'
+import { checkVariables, readPairs } from './variables/variable-pairs.ts'
 
 /** Of one app where `--app` or the project names it; else of all apps. */
 export async function listEnvironments(call: ClientCall): Promise<undefined> {

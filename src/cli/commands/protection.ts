@@ -5,7 +5,7 @@ import { finishInSight } from '../operation.ts'
 import { factsOf, oneLine, printResult } from '../output/rows.ts'
 import { visibilityInWords } from '../output/visibility.ts'
 import { atEnvironment } from '../project/where.ts'
-import { secretFromStdin } from './variable-pairs.ts'
+import { secretFromStdin } from './variables/variable-pairs.ts'
 
 export async function showProtection(call: ClientCall): Promise<undefined> {
   const { environment } = await atEnvironment(call)

@@ -346,7 +346,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     positionals: [],
     summary: 'List the variables of an environment, with the values of plain ones',
     options: { show: { type: 'boolean', describe: 'Print the values of secrets too.' }, ...ENVIRONMENT_OPTIONS },
-    run: async (call) => (await import('./variables.ts')).listVariables(call),
+    run: async (call) => (await import('./variables/variables.ts')).listVariables(call),
   },
   {
     name: 'variables set',
@@ -358,14 +358,14 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
       plain: { type: 'boolean', describe: 'They are not: logs and lists show their values.' },
       ...ENVIRONMENT_OPTIONS,
     },
-    run: async (call) => (await import('./variables.ts')).setVariables(call),
+    run: async (call) => (await import('./variables/variables.ts')).setVariables(call),
   },
   {
     name: 'variables unset',
     positionals: ['KEY…'],
     summary: 'Take variables away from an app, and restart it',
     options: ENVIRONMENT_OPTIONS,
-    run: async (call) => (await import('./variables.ts')).unsetVariables(call),
+    run: async (call) => (await import('./variables/variables.ts')).unsetVariables(call),
   },
   {
     name: 'trace',

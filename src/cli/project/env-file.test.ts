@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { parseEnv } from 'node:util'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { LIMITS } from '../../contract/index.ts'
-import { checkVariables, readPairsIn } from '../commands/variable-pairs.ts'
+import { checkVariables, readPairsIn } from '../commands/variables/variable-pairs.ts'
 import { readEnv } from './env-file.ts'
 
 const GOOD = [

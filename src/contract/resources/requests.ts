@@ -52,7 +52,7 @@ export type RequestRecords = Static<typeof requestRecords>
 
 export const requestStatus = string({
   pattern: '^([1-5](xx|[0-9][0-9])|0)$',
-  'x-form': 'a status such as 500, or a class such as 5xx',
+  'x-form': 'must be a status such as 500, or a class such as 5xx',
   description: 'A status, as `500`, or a class of them, as `5xx`.',
 })
 

@@ -27,7 +27,7 @@ export class MemorySocket extends Duplex {
   bytesRead = 0
   bytesWritten = 0
   #other: MemorySocket | undefined
-  /** Called when the other end has room for more. */
+  /** Called when the other end can take more. */
   #goOn: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
 

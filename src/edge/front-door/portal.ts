@@ -4,10 +4,10 @@
  */
 import { Agent, type IncomingMessage, request as sendRequest } from 'node:http'
 import { pipeline } from 'node:stream'
-import type { Forwarded } from './http/forwarded.ts'
-import { expectsContinue, hasBody, toClient, toUpstream } from './http/headers.ts'
-import { PAGES, sendPage } from './http/pages.ts'
-import type { Visit } from './http/visit.ts'
+import type { Forwarded } from '../http/forwarded.ts'
+import { expectsContinue, hasBody, toClient, toUpstream } from '../http/headers.ts'
+import { PAGES, sendPage } from '../http/pages.ts'
+import type { Visit } from '../http/visit.ts'
 
 export type PortalSettings = { host: string; socketPath: string }
 

@@ -2,9 +2,9 @@
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { LIMITS, names, type resources, UsageError } from '../../contract/index.ts'
-import type { ClientCall } from '../command.ts'
-import { ENV_FILE_BYTES, readEnv } from '../project/env-file.ts'
+import { LIMITS, names, type resources, UsageError } from '../../../contract/index.ts'
+import type { ClientCall } from '../../command.ts'
+import { ENV_FILE_BYTES, readEnv } from '../../project/env-file.ts'
 
 const KEY = new RegExp(String(names.variableKey.pattern))
 const FAULTS_SHOWN = 5

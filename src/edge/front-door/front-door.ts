@@ -2,11 +2,11 @@
  * What is answered before a request is led to a site: a challenge of a CA, the portal, and plain HTTP where the site has a
  * certificate.
  */
-import type { Forwarded } from './http/forwarded.ts'
-import { PAGES, sendPage } from './http/pages.ts'
-import type { Visit } from './http/visit.ts'
+import type { Forwarded } from '../http/forwarded.ts'
+import { PAGES, sendPage } from '../http/pages.ts'
+import type { Visit } from '../http/visit.ts'
+import type { SecureFront } from '../tls/front.ts'
 import { createPortal, type PortalSettings } from './portal.ts'
-import type { SecureFront } from './tls/front.ts'
 
 type Parts = {
   secure: SecureFront

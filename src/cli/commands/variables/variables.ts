@@ -1,13 +1,13 @@
 /** Variables that an app gets when it is built and when it runs. */
-import { didYouMean } from '../../base/index.ts'
-import { optionText, type resources, UsageError, type VariableKind } from '../../contract/index.ts'
-import type { ClientCall } from '../command.ts'
-import { finishInSight } from '../operation.ts'
-import { printList, printResult } from '../output/rows.ts'
-import { makeSureOfAccount } from '../project/accounts-used.ts'
-import { api, resource } from '../project/path.ts'
-import { type AtEnvironment, atEnvironment } from '../project/where.ts'
-import { changeVariables, isSame, setting, type VariableChange } from '../variable-change.ts'
+import { didYouMean } from '../../../base/index.ts'
+import { optionText, type resources, UsageError, type VariableKind } from '../../../contract/index.ts'
+import type { ClientCall } from '../../command.ts'
+import { finishInSight } from '../../operation.ts'
+import { printList, printResult } from '../../output/rows.ts'
+import { makeSureOfAccount } from '../../project/accounts-used.ts'
+import { api, resource } from '../../project/path.ts'
+import { type AtEnvironment, atEnvironment } from '../../project/where.ts'
+import { changeVariables, isSame, setting, type VariableChange } from '../../variable-change.ts'
 import { checkKey, checkVariables, readPairs, readPairsIn } from './variable-pairs.ts'
 
 /** Shown in place of a value that is not shown without --show. */
