@@ -104,3 +104,14 @@ test('a time that no timer can wait for is an error', () => {
   assert.equal(loadConfig({ ...bare, flags: { 'build-timeout': '2147483' } }).config.buildTimeout, 2_147_483)
   assert.throws(() => loadConfig({ ...bare, flags: { 'build-timeout': '2147484' } }), /buildTimeout .*24 days/)
 })
+
+test('with an address for ACME and a domain, the service is the front door of its machine', () => {
+  const flags = { 'acme-email': 'operator@example.com', domain: 'sites.example.com' }
+  const { config } = loadConfig({ flags, env: {}, folder: '/' })
+  assert.deepEqual([config.edgeListen.port, config.tlsListen?.port], [80, 443])
+  assert.deepEqual([config.edgeUrl, config.publicUrl], ['https://sites.example.com', undefined])
+  const local = loadConfig({ flags: { 'acme-email': 'operator@example.com' }, env: {}, folder: '/' }).config
+  assert.deepEqual([local.edgeListen.port, local.tlsListen], [8081, undefined])
+  const chosen = loadConfig({ flags: { ...flags, 'tls-listen': '127.0.0.1:8443' }, env: {}, folder: '/' }).config
+  assert.deepEqual([chosen.edgeListen.port, chosen.edgeUrl], [8081, 'https://sites.example.com:8443'])
+})

@@ -98,7 +98,7 @@ export function loadConfig({ flags = {}, env = process.env, folder = process.cwd
     }
   }
   const loaded = { config: config as Config, origins: origins as Record<keyof Config, Origin> }
-  return { ...loaded, config: withPublicAddresses(withFrontDoor(loaded.config, loaded.origins)) }
+  return { ...loaded, config: withSiteAddress(withFrontDoor(loaded.config, loaded.origins)) }
 }
 
 /** A service that gets certificates for a domain of its own is the front door of its machine, unless it is told where to listen. */
@@ -115,12 +115,12 @@ const everywhere = (port: number): Listen => ({ host: hasIpv6() ? '::' : '0.0.0.
 const hasIpv6 = (): boolean =>
   Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ family }) => family === 'IPv6'))
 
-/** With TLS of its own, the service is reached under its domain. */
-function withPublicAddresses(config: Config): Config {
+/** With TLS of its own, sites are reached under the domain. The portal needs a name apart from theirs, which only the operator knows. */
+function withSiteAddress(config: Config): Config {
   const { tlsListen, domain } = config
   if (!tlsListen || tlsListen.port === 0) return config
-  const url = `https://${domain}${tlsListen.port === 443 ? '' : `:${tlsListen.port}`}`
-  return { ...config, publicUrl: config.publicUrl ?? url, edgeUrl: config.edgeUrl ?? url }
+  const port = tlsListen.port === 443 ? '' : `:${tlsListen.port}`
+  return { ...config, edgeUrl: config.edgeUrl ?? `https://${domain}${port}` }
 }
 
 /** Every setting as text, with secrets hidden. */

@@ -11,6 +11,7 @@ export type Config = {
   listen: Listen
   edgeListen: Listen
   tlsListen: Listen | undefined
+  hsts: number
   publicUrl: string | undefined
   edgeUrl: string | undefined
   domain: string
@@ -110,6 +111,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     '',
     'Where the sites and the portal are served over HTTPS, by HTTP/1.1 and HTTP/2; if none is given, only plain HTTP is served.',
     (text) => (text === '' ? undefined : parseListen(text)),
+  ),
+  hsts: setting(
+    '0',
+    'Seconds for which browsers are told to use HTTPS only (HSTS), where `tlsListen` serves it; 0: they are not told.',
+    countOrNone,
   ),
   publicUrl: setting('', 'Public address of the API, where a proxy is in front of it.', optionalUrl),
   edgeUrl: setting('', 'Public address of the edge, where a proxy is in front of it.', optionalUrl),

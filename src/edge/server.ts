@@ -186,7 +186,7 @@ export function createEdgeServer({
     if (frontDoor.answer(visit)) return
     const target = findTarget(address.host)
     observer.visit(target, visit)
-    response.changeHeaders = changeOf(target?.access)
+    response.changeHeaders = secure.changeHeaders(request.socket, changeOf(target?.access))
     const handlers: RequestHandlers = {
       goOn: (target) => loops.pass(visit, target, () => answers.answerOrFail(visit, choose(target))),
       refuse: (page) => sendPage(response, page),
@@ -237,7 +237,7 @@ export function createEdgeServer({
     if (target?.access?.protection) return undefined
     const wire = target && answers.peek(target, request, socket)
     if (wire) observer.quick(target, request, socket, wire)
-    return wire
+    return wire && secure.changeWire(socket, wire)
   }
 
   function route(host: string, visitor: ServerResponse | Socket, request: IncomingMessage, handlers: RequestHandlers) {

@@ -51,10 +51,11 @@ export async function runEdgeProcess(config: Config) {
 
 /** The portal has the host name of the service. */
 function tlsOf(config: Config, port: number): EdgeSettings['tls'] {
-  const { dataDir, publicUrl, edgeUrl } = config
+  const { dataDir, publicUrl, edgeUrl, hsts } = config
   return {
     listen: { fd: TLS_SOCKET },
     publicPort: edgeUrl === undefined ? port : tlsPortOf(config),
+    hstsSeconds: hsts,
     portal:
       publicUrl === undefined
         ? undefined

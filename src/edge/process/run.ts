@@ -27,7 +27,7 @@ export type EdgeSettings = {
   /** A socket that the parent process listens on, or an address. */
   listen: Listening
   /** Where TLS is served, and at which port visitors reach it. */
-  tls?: { listen: Listening; publicPort: number; portal: PortalSettings | undefined } | undefined
+  tls?: { listen: Listening; publicPort: number; portal: PortalSettings | undefined; hstsSeconds: number } | undefined
   routesFile: string
   certificatesFile: string
   trustedProxies: readonly string[]
@@ -89,6 +89,7 @@ export async function runEdge(settings: EdgeSettings) {
   if (tls) {
     await begin(edge.secure.server, tls.listen)
     edge.secure.redirectTo(tls.publicPort)
+    edge.secure.setHsts(tls.hstsSeconds)
   }
   const activity = setInterval(() => {
     const deployments = edge.takeActivity()

@@ -5,7 +5,14 @@ import { test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { send } from '../../../test/support/edge/cache.ts'
 import { ask, HOST, readRaw } from '../../../test/support/edge/edge.ts'
-import { askSecurely, edgeCertificate, type SecureApp, secureApp } from '../../../test/support/edge/secure.ts'
+import {
+  askHttp2,
+  askSecurely,
+  edgeCertificate,
+  openHttp2,
+  type SecureApp,
+  secureApp,
+} from '../../../test/support/edge/secure.ts'
 import { ticketKeys } from './tickets.ts'
 
 const cached = (t: Parameters<typeof secureApp>[0]) =>
@@ -133,6 +140,25 @@ test('the fast path leads to HTTPS as well, once there is a certificate', async 
   socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   assert.match(await readRaw(socket, /\r\n\r\n/), /^HTTP\/1\.1 308 /)
   socket.destroy()
+})
+
+test('with HSTS, browsers are told to use HTTPS only, by the app, from the cache and by HTTP/2, and not by plain HTTP', async (t) => {
+  const app = await secureApp(t, (request, response) => {
+    const own = request.url === '/own' ? { 'strict-transport-security': 'max-age=1' } : {}
+    send(response, { 'cache-control': 'max-age=60', ...own })
+  })
+  assert.equal((await askSecurely(app)).headers['strict-transport-security'], undefined)
+  app.secure.setHsts(3600)
+  const socket = await handshake(app, { ALPNProtocols: ['http/1.1'] })
+  socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  assert.match(await readRaw(socket, /body$/), /hit.*Strict-Transport-Security: max-age=3600\r\n\r\nbody$/s)
+  socket.destroy()
+  const session = await openHttp2(t, app)
+  assert.equal((await askHttp2(session)).headers['strict-transport-security'], 'max-age=3600')
+  assert.equal((await askHttp2(session, { ':path': '/other' })).headers['strict-transport-security'], 'max-age=3600')
+  for (let n = 0; n < 2; n++)
+    assert.equal((await askHttp2(session, { ':path': '/own' })).headers['strict-transport-security'], 'max-age=1')
+  assert.equal((await ask(app.port)).headers['strict-transport-security'], undefined)
 })
 
 test('a proxy in front that terminates TLS is not sent to HTTPS', async (t) => {

@@ -9,6 +9,7 @@ import { createHttp2Sessions } from '../http2/sessions.ts'
 import type { Limits } from '../limits.ts'
 import { toHost } from '../routes.ts'
 import { createCertificates } from './certificates.ts'
+import { createHsts } from './hsts.ts'
 import { createTlsListener } from './listener.ts'
 import type { EdgeCertificate, EdgeChallenges } from './types.ts'
 
@@ -26,6 +27,7 @@ const CHALLENGES = '/.well-known/acme-challenge/'
 
 export function createSecureFront({ http, limits, connections, answer, report }: Parts) {
   const certificates = createCertificates()
+  const hsts = createHsts()
   let challenges: EdgeChallenges['http'] = {}
   /** The port that visitors use, once TLS is served. */
   let publicPort: number | undefined
@@ -51,6 +53,9 @@ export function createSecureFront({ http, limits, connections, answer, report }:
   return {
     server: listener.server,
     setTicketSecret: listener.setTicketSecret,
+    setHsts: hsts.setHsts,
+    changeHeaders: hsts.changeHeaders,
+    changeWire: hsts.changeWire,
     changeCertificates: certificates.change,
     certificates: certificates.all,
 

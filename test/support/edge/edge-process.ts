@@ -96,7 +96,12 @@ export async function startEdge(given: Given) {
     name: '',
     version: 'test',
     listen: { fd: FIRST_SOCKET },
-    tls: tlsSocket && { listen: { fd: FIRST_SOCKET + 1 }, publicPort: tlsSocket.address.port, portal: undefined },
+    tls: tlsSocket && {
+      listen: { fd: FIRST_SOCKET + 1 },
+      publicPort: tlsSocket.address.port,
+      portal: undefined,
+      hstsSeconds: 0,
+    },
     routesFile: join(folder, 'routes.log'),
     certificatesFile: join(folder, 'certificates.json'),
     trustedProxies: [],
