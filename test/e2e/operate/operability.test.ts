@@ -294,6 +294,7 @@ test('doctor reports what this machine can do, and what to do about a data folde
     'limits',
     'system calls',
     'network',
+    'own addresses',
     'certificates',
   ])
   for (const { state, advice } of findings) assert.equal(state === 'ok', advice === '')
