@@ -52,9 +52,11 @@ export async function replace({ log, running, start, moveTo, openFor, closeFor, 
   // One that ends in this moment is started again, and begins at once.
   await next.control?.takeOver().catch((error) => log.error({ err: error }, 'the new control process ended'))
   for (const edge of old.edges) {
+    running.oldEdges.add(edge)
     edge
       .stop(graceMs.drain, { isReplaced: true })
       .catch((error) => log.error({ err: error }, 'an old edge could not be stopped'))
+      .finally(() => running.oldEdges.delete(edge))
   }
 }
 

@@ -47,14 +47,20 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
   const { roles } = config
   checkSockets(config.dataDir)
   const release = await takeDataFolder(config.dataDir, roles)
-  const running: Running = { edges: [], control: undefined, agent: undefined, oldAgents: new Set() }
+  const running: Running = {
+    edges: [],
+    control: undefined,
+    agent: undefined,
+    oldAgents: new Set(),
+    oldEdges: new Set(),
+  }
 
   let operators: Awaited<ReturnType<typeof listenToOperators>> | undefined
 
   async function stop() {
     log.info('stopping')
     await operators?.close()
-    const edges = running.edges.map((edge) => edge.stop(GRACE_MS.edge))
+    const edges = [...running.edges, ...running.oldEdges].map((edge) => edge.stop(GRACE_MS.edge))
     await Promise.all([...edges, running.control?.stop(GRACE_MS.control)])
     // Old agents end with the last of their apps, which the newest one stops.
     await running.agent?.stop(GRACE_MS.agent)

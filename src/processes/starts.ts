@@ -13,6 +13,8 @@ export type Running = {
   agent: Supervised<AgentReady> | undefined
   /** Those that were replaced, and hold apps that are not. */
   oldAgents: Set<Supervised<AgentReady>>
+  /** Those that were replaced, and still have connections. */
+  oldEdges: Set<Supervised<null>>
 }
 
 export type EdgeSockets = { http: SharedSocket; tls: SharedSocket | undefined }
