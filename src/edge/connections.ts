@@ -68,7 +68,6 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
     for (const connection of watched.values()) endOverdue(connection, timeout)
   }, limits.clientSweepMs)
   sweep.unref()
-  http.once('close', () => clearInterval(sweep))
 
   /** Counts a new connection, or closes it where there are too many. */
   function admit(socket: Socket) {
@@ -138,6 +137,9 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
     unwatch: (socket: Socket): boolean => watched.delete(socket),
 
     closeIdle,
+
+    /** The last connection is closed, also of those that other servers have accepted. */
+    end: () => clearInterval(sweep),
   }
 }
 

@@ -250,6 +250,10 @@ export function createEdgeServer({
   }
 
   const others = () => Promise.all([jobServers.close(), secure.close()])
+  const end = () => {
+    connections.end()
+    frontDoor.close()
+  }
 
   return {
     http,
@@ -279,12 +283,12 @@ export function createEdgeServer({
       isStopping = true
       fastPath?.close()
       pending.refuseAll()
-      return closeGracefully(http, others()).then(frontDoor.close)
+      return closeGracefully(http, others()).then(end)
     },
     retire() {
       isRetiring = true
       fastPath?.close()
-      return closeWhenUnused(http, others()).then(frontDoor.close)
+      return closeWhenUnused(http, others()).then(end)
     },
   }
 }

@@ -200,6 +200,19 @@ test('a connection that begins no handshake is closed', async (t) => {
   await once(socket, 'close')
 })
 
+test('an edge that is replaced closes connections over TLS that are not used, after the usual time', async (t) => {
+  const limits = { requestHeadMs: 500, idleClientMs: 500, clientSweepMs: 50 }
+  const app = await secureApp(t, (_, response) => send(response, { 'cache-control': 'max-age=60' }), limits)
+  const unused = await handshake(app, { ALPNProtocols: ['http/1.1'] })
+  const kept = await handshake(app, { ALPNProtocols: ['http/1.1'] })
+  for (let n = 0; n < 2; n++) {
+    kept.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    await readRaw(kept, /body$/)
+  }
+  for (const socket of [unused, kept]) socket.resume()
+  await app.retire()
+})
+
 test('one address has a bounded number of connections, before their handshake', async (t) => {
   const app = await secureApp(t, (_, response) => send(response, {}), { connectionsPerClient: 3 })
   const held = Array.from({ length: 3 }, () => connectTcp(app.securePort, '127.0.0.1'))

@@ -1,10 +1,7 @@
 /** New code takes over from a running service without a failed request. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
-import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { copyOf, reload } from '../../support/service/copies.ts'
@@ -122,34 +119,3 @@ test('SIGHUP starts the processes anew', async () => {
   })
   assert.equal((await get()).text, 'two')
 })
-
-test('a service stops although a connection of before a reload is still open', async (t) => {
-  const other = await startService(t, { settings: { HEADLAND_DRAIN_TIMEOUT: '100000' } })
-  // An upgraded connection, as a WebSocket, is left to its end by a reload.
-  const caller = await other.login()
-  const { name, url } = await createEnvironment(other, caller)
-  const files = nodeServer('one')
-  const upgrades =
-    "server.on('upgrade', (_, socket) => socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n'))"
-  const made = await deploy(other, caller, name, { ...files, 'server.js': `${files['server.js']}\n${upgrades}` })
-  assert.equal(made.error, undefined)
-  const asked = request({
-    ...addressOf(other.edge),
-    headers: {
-      host: new URL(url).host,
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': 'x',
-    },
-  })
-  asked.end()
-  const [, socket] = (await once(asked, 'upgrade')) as [unknown, Socket]
-  t.after(() => socket.destroy())
-  socket.on('error', () => undefined)
-  await other.operator('reload')
-  assert.equal(socket.destroyed, false)
-  assert.equal(await other.stop(), 0)
-})
-
-const addressOf = (address: string) => ({ host: '127.0.0.1', port: new URL(address).port })
