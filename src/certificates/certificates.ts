@@ -2,10 +2,10 @@
 import { type Clock, createBuckets, type Rate, toRfc3339 } from '../base/index.ts'
 import { Problem, names as resourceNames, type resources } from '../contract/index.ts'
 import type { Page, PageOf } from '../storage/index.ts'
+import { type CertificateWorker, WARNING_MS } from './issuing/worker.ts'
 import { answeredHosts, assign, type Site } from './names.ts'
 import type { CertificateHead, CertificateRecord } from './store/record.ts'
 import type { CertificateRecords } from './store/records.ts'
-import { type CertificateWorker, WARNING_MS } from './work/worker.ts'
 import { CertificateRefused, covers, readCertificate } from './x509/chain.ts'
 
 type Parts = {

@@ -7,13 +7,13 @@ import { type ChallengeType, createAcmeClient } from './acme/client.ts'
 import type { ExternalAccount } from './acme/jws.ts'
 import { createTransport } from './acme/transport.ts'
 import { createCertificates } from './certificates.ts'
+import { createChallenges } from './issuing/challenges.ts'
+import type { DnsHook } from './issuing/dns-hook.ts'
+import { createOrders } from './issuing/order.ts'
+import { type Acme, createCertificateWorker } from './issuing/worker.ts'
 import type { Site } from './names.ts'
 import { createAcmeAccounts } from './store/acme-accounts.ts'
 import { createCertificateRecords } from './store/records.ts'
-import { createChallenges } from './work/challenges.ts'
-import type { DnsHook } from './work/dns-hook.ts'
-import { createOrders } from './work/order.ts'
-import { type Acme, createCertificateWorker } from './work/worker.ts'
 
 export type AcmeSettings = {
   directory: string
