@@ -58,8 +58,11 @@ function crossed({ account, id, labels }: Knowledge, { status, marks, path }: Vi
   return undefined
 }
 
-function older({ minVersions }: Knowledge, { marks, begun }: Visit): string | undefined {
-  const minVersion = minVersions.findLast(({ since }) => since < begun)?.version ?? 0
+/** A visit may wait for an edge that is back, and get what became live meanwhile. */
+function older({ minVersions }: Knowledge, { marks, begun, ended }: Visit): string | undefined {
+  const atBegin = minVersions.findLast(({ since }) => since < begun)?.version ?? 0
+  const meanwhile = minVersions.filter(({ since }) => since >= begun && since < ended)
+  const minVersion = Math.min(atBegin, ...meanwhile.map(({ version }) => version))
   if (!marks || marks.version >= minVersion) return undefined
   return `a visitor got version ${marks.version} after version ${minVersion} had gone live`
 }
@@ -117,5 +120,5 @@ function minVersionsOf({ calls, ended }: Records, environment: string): MinVersi
 export const minVersionAt = (records: Records, environment: string, at: number): number =>
   minVersionsOf(records, environment).findLast(({ since }) => since < at)?.version ?? 0
 
-const describe = ({ path, status, marks, cacheStatus }: Visit): string =>
-  `${path}: ${status} ${cacheStatus} ${JSON.stringify(marks)}`
+const describe = ({ path, status, marks, cacheStatus, begun, ended }: Visit): string =>
+  `${path}: ${status} after ${Math.round(ended - begun)} ms, ${cacheStatus} ${JSON.stringify(marks)}`

@@ -247,6 +247,15 @@ test('an old version may be served again once it was requested', () => {
   assert.deepEqual(violations(), [])
 })
 
+test('a visit that waited may get an old version that was requested meanwhile', () => {
+  const { upload, called, visited, violations, now } = life()
+  upload(2)
+  const begun = now()
+  called('activate', { activated: 1 })
+  visited({}, { begun })
+  assert.deepEqual(violations(), [])
+})
+
 test('a purged page is a violation', () => {
   const { called, visited, environment, now, assertViolation } = life()
   const rendered = now()

@@ -1,9 +1,10 @@
 /** The edge as a process of its own, and the messages between it and the control plane. */
 import assert from 'node:assert/strict'
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { createSavedRoutes } from '../../src/edge/process/saved-routes.ts'
 import type { Stall } from '../../src/watchdog/index.ts'
 import { ask, HOST, serverTarget, startUpstream } from '../support/edge/edge.ts'
 import { startEdge } from '../support/edge/edge-process.ts'
@@ -73,6 +74,16 @@ test('an edge whose event loop was blocked reports for how long, and what it was
   assert.ok(stalls.every(({ doing, cpuMs }) => doing !== '' && cpuMs < STALL_MS))
 })
 
+test('routes that an edge has confirmed are those that it begins with after its death', async (t) => {
+  const edge = await edgeProcess(t)
+  for (let round = 0; round < 20; round++) {
+    const host = `site-${round}.test`
+    await publish(edge, { [host]: { kind: 'empty', environment: 'e1' } })
+    const [routes] = await createSavedRoutes(edge.routesFile).load()
+    assert.deepEqual(Object.keys(routes?.hosts ?? {}), [host])
+  }
+})
+
 test('an edge that dies has nothing in flight, and asks for everything when it is restarted', async (t) => {
   let asked = 0
   const upstream = await startUpstream(t, (request, response) => {
@@ -95,7 +106,6 @@ test('an edge that dies has nothing in flight, and asks for everything when it i
 test('routes that cannot be saved are used all the same', async (t) => {
   const edge = await edgeProcess(t)
   await publish(edge, {})
-  while (!(await readFile(edge.routesFile).catch(() => undefined))) await ask(edge.port)
   await rm(join(edge.routesFile, '..'), { recursive: true })
   const pid = edge.pid()
   await publish(edge, {})

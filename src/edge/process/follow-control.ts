@@ -29,15 +29,14 @@ export function followControl({ path, greeting, edge, table, saved, savedCertifi
 
   const methods: EdgeMethodsForControl = {
     revision: () => revision,
-    setRoutes({ routes, isWhole, revision: of }) {
+    async setRoutes({ routes, isWhole, revision: of }) {
       doing('routes')
       edge.changeRoutes(isWhole ? table.setAllRoutes(routes) : table.setRoutes(routes))
       if (isWhole) edge.forgetOthers()
       revision = of
-      // Without saved routes a restart begins with none, but that is better than failing because the disk is full.
-      const saving = isWhole ? saved.replace(routes) : saved.change(routes, table)
-      saving.catch(report)
-      // Its lease begins with the first routes of a connection.
+      // Confirmed when a restart begins with them, too. A full disk does not keep visitors from what is new.
+      await (isWhole ? saved.replace(routes) : saved.change(routes, table)).catch(report)
+      // Its lease begins with the first routes of a connection, after their confirmation.
       if (!lease.isCurrent()) setImmediate(renew)
     },
     purge({ number, purge }) {

@@ -24,8 +24,8 @@ export type NumberedPurge = { number: number; purge: Purge }
 export type EdgeMethodsForControl = {
   /** The routes that this process was sent last; null before the first. */
   revision(argument: null): number | null
-  /** Resolves when they are in use. `isWhole`: there are no other environments. */
-  setRoutes(argument: { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number }): void
+  /** Resolves when they are in use and saved. `isWhole`: there are no other environments. */
+  setRoutes(argument: { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number }): Promise<void>
   /** Resolves when no later request is answered with what is purged. */
   purge(purge: NumberedPurge): void
   /** Resolves when they are used for new connections. */

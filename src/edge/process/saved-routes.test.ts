@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, readFile, stat } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../../test/support/folder.ts'
@@ -50,6 +50,22 @@ test('a line that was cut off loses nothing but itself', async (t) => {
   await recorder(file)(routesOf('e1', 'a'))
   await appendFile(file, '{"environment":"e2","hosts":{"b":{"kind":"emp')
   assert.deepEqual(await createSavedRoutes(file).load(), [routesOf('e1', 'a')])
+})
+
+test('after a change that could not be saved, the next one saves both', async (t) => {
+  const folder = join(await temporaryFolder(t), 'not-yet')
+  const file = join(folder, 'routes.log')
+  const record = recorder(file)
+  await assert.rejects(record(routesOf('e1', 'a')), { code: 'ENOENT' })
+  await mkdir(folder)
+  await appendFile(file, '{"environment":"e1","hosts":{"a":{"kind":"emp')
+  await record(routesOf('e2', 'b'))
+  await record(routesOf('e3', 'c'))
+  assert.deepEqual(await createSavedRoutes(file).load(), [
+    routesOf('e1', 'a'),
+    routesOf('e2', 'b'),
+    routesOf('e3', 'c'),
+  ])
 })
 
 test('the file is written anew when most of its lines are outdated', async (t) => {

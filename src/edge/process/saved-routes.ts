@@ -15,11 +15,13 @@ type Known = { count(): number; all(): readonly EnvironmentRoutes[] }
 export function createSavedRoutes(file: string) {
   let lines = 0
   let isClosed = false
+  /** The last save failed: a change is missing in the file, or its last line is cut off. */
+  let isBehind = false
   /** Saves run one after the other. */
   let last: Promise<void> = Promise.resolve()
 
   async function append(routes: readonly EnvironmentRoutes[], { count, all }: Known) {
-    if (lines + routes.length > 2 * count() + SPARE_LINES) return replace(all())
+    if (isBehind || lines + routes.length > 2 * count() + SPARE_LINES) return replace(all())
     await appendFile(file, toText(routes), { mode: 0o600 })
     lines += routes.length
   }
@@ -33,7 +35,18 @@ export function createSavedRoutes(file: string) {
 
   const inTurn = (save: () => Promise<void>): Promise<void> => {
     if (isClosed) return last
-    last = last.catch(() => undefined).then(save)
+    last = last
+      .catch(() => undefined)
+      .then(save)
+      .then(
+        () => {
+          isBehind = false
+        },
+        (error) => {
+          isBehind = true
+          throw error
+        },
+      )
     return last
   }
 
