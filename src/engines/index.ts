@@ -18,6 +18,7 @@ export {
   contactKey,
   newContacts,
 } from './network/contacts.ts'
+export { reachableByJobs } from './network/firewall/refusals.ts'
 export { type NamespaceOptions, type Networks, networkProblem, openNetworks } from './network/index.ts'
 export type { NetworkNamespace } from './network/namespace.ts'
 export type { Answers, Endpoint } from './network/reach.ts'

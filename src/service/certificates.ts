@@ -6,6 +6,7 @@ import { type AcmeSettings, openCertificates } from '../certificates/index.ts'
 import { hookEnvironment } from '../config.ts'
 import type { Database } from '../data-folder.ts'
 import type { EdgeTls } from '../edge/index.ts'
+import { reachableByJobs } from '../engines/index.ts'
 import { createLookup, createNameCheck } from '../reach/index.ts'
 import type { Config } from '../settings.ts'
 import type { Vault } from '../storage/index.ts'
@@ -19,7 +20,7 @@ const DNS_HOOK_MS = 5 * 60_000
 
 export function assembleCertificates({ config, log, database, vault, records, edgeTls }: Parts) {
   const { sql, clock, newId, environments } = database
-  const { domain, publicUrl, publicAddresses, dnsServers } = config
+  const { domain, publicUrl, publicAddresses, dnsServers, jobNetwork, blockedNetworks, allowedNetworks } = config
   return openCertificates({
     sql,
     clock,
@@ -31,6 +32,7 @@ export function assembleCertificates({ config, log, database, vault, records, ed
     portalHost: publicUrl === undefined ? undefined : new URL(publicUrl).hostname,
     domain,
     sites: (accountId) => sitesOf(environments, records, accountId),
+    mayCall: reachableByJobs({ range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }),
     checkName: createNameCheck({ lookUp: createLookup({ servers: dnsServers }), publicAddresses }),
   })
 }

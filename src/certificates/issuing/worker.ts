@@ -11,6 +11,7 @@ import { AcmeProblem } from '../acme/problem.ts'
 import { dnsFailure, failureOf } from '../failure.ts'
 import { answeredHosts, assign, type Site, type WantedName, wantedNames } from '../names.ts'
 import { afterFailure, afterRenewalInfo, nextStep } from '../schedule.ts'
+import type { Staples } from '../stapling/staples.ts'
 import type { AcmeAccounts } from '../store/acme-accounts.ts'
 import type { CertificateHead, CertificateRecord } from '../store/record.ts'
 import { type CertificateRecords, LEASE_MS, LeaseLost } from '../store/records.ts'
@@ -34,6 +35,7 @@ type Parts = {
   log: Log
   records: CertificateRecords
   edgeTls: EdgeTls
+  staples: Staples
   acme: Acme | undefined
   portalHost: string | undefined
   domain: string
@@ -60,12 +62,12 @@ export const WARNING_MS = 21 * 24 * 3600 * 1000
 const WARN_AGAIN_MS = 24 * 3600 * 1000
 
 export function createCertificateWorker(parts: Parts) {
-  const { clock, log, records, edgeTls, acme, stopping, random = Math.random } = parts
+  const { clock, log, records, edgeTls, staples, acme, stopping, random = Math.random } = parts
   const { signal } = stopping
   const running = new Map<string, { account: string; done: Promise<void> }>()
   const buckets = createBuckets(clock)
   const warn = createWarnings({ clock, log })
-  const tellEdges = createTellEdges({ clock, log, records, edgeTls, domain: parts.domain })
+  const tellEdges = createTellEdges({ clock, log, records, edgeTls, staples, domain: parts.domain })
   let owners = new Map<string, WantedName>()
   let isReset = false
 
@@ -83,6 +85,7 @@ export function createCertificateWorker(parts: Parts) {
     await records.reconcile(wanted, acme?.directory ?? '')
     owners = new Map(wanted.map((each) => [each.name, each]))
     await tellEdges(hosts)
+    staples.refresh()
     await begin()
   }
 
@@ -206,6 +209,7 @@ export function createCertificateWorker(parts: Parts) {
   /** Resolves when nothing is being worked on. */
   async function settled() {
     while (running.size > 0) await Promise.all([...running.values()].map(({ done }) => done))
+    await staples.settled()
   }
 
   return {

@@ -1,6 +1,7 @@
 /** Certificates and keys as PEM: read, and checked before they are used. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import * as der from './der.ts'
+import { extensionOf } from './fields.ts'
 
 /** Bytes of a chain and of a key; certificates of a chain; names of a certificate. */
 export const CHAIN_BYTES = 64 * 1024
@@ -70,7 +71,7 @@ export const covers = (pattern: string, host: string): boolean =>
 /** The id under which renewal information is asked for (RFC 9773, section 4.1). Undefined where the certificate has none. */
 export function renewalId(chainPem: string): string | undefined {
   const [leaf] = parseChain(chainPem) as [X509Certificate]
-  const keyIdentifier = authorityKeyIdentifier(leaf.raw)
+  const keyIdentifier = authorityKeyIdentifier(leaf)
   if (keyIdentifier === undefined) return undefined
   const hex = leaf.serialNumber.length % 2 ? `0${leaf.serialNumber}` : leaf.serialNumber
   // The serial number is that of the certificate in DER, with the byte that keeps it from being negative.
@@ -81,7 +82,7 @@ export function renewalId(chainPem: string): string | undefined {
 const PEM_BLOCK = '-----BEGIN CERTIFICATE-----'
 const PEM_END = '-----END CERTIFICATE-----'
 
-function parseChain(pem: string): X509Certificate[] {
+export function parseChain(pem: string): X509Certificate[] {
   if (Buffer.byteLength(pem) > CHAIN_BYTES) refuse('chain', `must not have more than ${CHAIN_BYTES} bytes`)
   const blocks = pem.split(PEM_BLOCK).slice(1)
   if (blocks.length === 0) refuse('chain', `must be certificates as PEM, each beginning with ${PEM_BLOCK}`)
@@ -170,16 +171,7 @@ const issuerOf = ({ issuer = '' }: X509Certificate): string =>
     .replaceAll(/\p{C}/gu, ' ')
     .slice(0, ISSUER_LENGTH)
 
-function authorityKeyIdentifier(raw: Buffer): Buffer | undefined {
-  const [certificate] = der.readAll(der.read(raw).body)
-  const extensions = der.readAll(certificate?.body ?? Buffer.alloc(0)).find(({ tag }) => tag === 0xa3)
-  if (!extensions) return undefined
-  const wanted = der.read(der.oid(AUTHORITY_KEY_IDENTIFIER)).body
-  for (const { body } of der.readAll(der.read(extensions.body).body)) {
-    const [id, ...others] = der.readAll(body)
-    const value = others.at(-1)
-    if (!id?.body.equals(wanted) || !value) continue
-    return der.readAll(der.read(value.body).body).find(({ tag }) => tag === 0x80)?.body
-  }
-  return undefined
+function authorityKeyIdentifier({ raw }: X509Certificate): Buffer | undefined {
+  const value = extensionOf(raw, AUTHORITY_KEY_IDENTIFIER)
+  return value && der.readAll(der.read(value).body).find(({ tag }) => tag === 0x80)?.body
 }

@@ -1,9 +1,9 @@
 /**
- * The part of DER (ITU-T X.690) that a certificate request, a self-signed certificate and the look-up of one extension need.
+ * The part of DER (ITU-T X.690) that certificate requests, self-signed certificates, the look-up of extensions and OCSP need.
  * Everything else about certificates is read by `X509Certificate` of Node.
  */
 
-const TAG = { boolean: 0x01, integer: 0x02, bits: 0x03, octets: 0x04, oid: 0x06, utf8: 0x0c, utcTime: 0x17 }
+const TAG = { boolean: 0x01, integer: 0x02, bits: 0x03, octets: 0x04, null: 0x05, oid: 0x06, utf8: 0x0c, utcTime: 0x17 }
 const SEQUENCE = 0x30
 const SET = 0x31
 
@@ -23,6 +23,7 @@ export const set = (...items: readonly Uint8Array[]): Buffer => encode(SET, ...i
 export const octets = (...content: readonly Uint8Array[]): Buffer => encode(TAG.octets, ...content)
 export const bits = (content: Uint8Array): Buffer => encode(TAG.bits, Buffer.from([0]), content)
 export const utf8 = (text: string): Buffer => encode(TAG.utf8, Buffer.from(text))
+export const nothing = (): Buffer => encode(TAG.null)
 export const yes = (): Buffer => encode(TAG.boolean, Buffer.from([0xff]))
 
 /** A whole number from its bytes, which are not negative. */
@@ -56,7 +57,8 @@ function base128(number: number): number[] {
   return bytes
 }
 
-export type Element = { tag: number; body: Buffer; end: number }
+/** `raw` is the whole value with its tag and length. */
+export type Element = { tag: number; body: Buffer; raw: Buffer; end: number }
 
 /** The value at an offset. Throws where the bytes do not hold it whole. */
 export function read(bytes: Buffer, at = 0): Element {
@@ -67,7 +69,8 @@ export function read(bytes: Buffer, at = 0): Element {
   const length = lengthBytes === 0 ? first & 0x7f : bytes.readUIntBE(at + 2, lengthBytes)
   const start = at + 2 + lengthBytes
   if (start + length > bytes.length) throw new RangeError('a DER value is cut off')
-  return { tag, body: bytes.subarray(start, start + length), end: start + length }
+  const end = start + length
+  return { tag, body: bytes.subarray(start, end), raw: bytes.subarray(at, end), end }
 }
 
 /** The values inside of a sequence. */

@@ -63,4 +63,4 @@ function changesOf(before: readonly EdgeCertificate[], after: readonly EdgeCerti
   }
 }
 
-const contentOf = ({ names, chain }: EdgeCertificate): string => [...names, chain].join('\n')
+const contentOf = ({ names, chain, staple }: EdgeCertificate): string => [...names, chain, staple?.response].join('\n')

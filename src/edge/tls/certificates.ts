@@ -2,14 +2,17 @@
  * The certificates of an edge, by the names that they are for. The context of OpenSSL for one is made when the first visitor
  * asks for it: an edge may have thousands, most of which are not asked for.
  */
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { EdgeCertificate, EdgeChallenges } from './types.ts'
+import type { EdgeCertificate, EdgeChallenges, OcspStaple } from './types.ts'
 
 type Held = { certificate: EdgeCertificate; context: SecureContext | undefined }
 
 export function createCertificates() {
   const byId = new Map<string, Held>()
   let byName = new Map<string, Held>()
+  /** By the leaf in DER, as OpenSSL names it. */
+  let staples = new Map<string, OcspStaple>()
   let alpn: EdgeChallenges['alpn'] = {}
 
   function change({ set, removed }: { set: readonly EdgeCertificate[]; removed: readonly string[] }) {
@@ -17,6 +20,11 @@ export function createCertificates() {
     for (const certificate of set) byId.set(certificate.id, { certificate, context: undefined })
     byName = new Map()
     for (const held of byId.values()) for (const name of held.certificate.names) byName.set(name, held)
+    staples = new Map(
+      [...byId.values()].flatMap(({ certificate: { chain, staple } }) =>
+        staple ? [[new X509Certificate(chain).raw.toString('latin1'), staple] as const] : [],
+      ),
+    )
   }
 
   /** The one for this very name, else the wildcard that covers it. */
@@ -41,6 +49,14 @@ export function createCertificates() {
       if (!held) return undefined
       held.context ??= contextOf(held.certificate)
       return held.context
+    },
+
+    hasStaples: (): boolean => staples.size > 0,
+
+    /** What a client that asks for it gets beside this certificate. */
+    stapleOf(leaf: Buffer, now: number): Buffer | undefined {
+      const staple = staples.get(leaf.toString('latin1'))
+      return staple && staple.until > now ? Buffer.from(staple.response, 'base64') : undefined
     },
 
     setChallenges(challenges: EdgeChallenges['alpn']) {

@@ -52,6 +52,32 @@ test('a name without a certificate gets an alert, and never the certificate of a
   }
 })
 
+test('an answer of OCSP is sent to clients that ask, by both protocols, until its end', async (t) => {
+  const app = await cached(t)
+  const response = Buffer.from('an answer')
+  const stapleOf = async (options: ConnectionOptions = {}) => {
+    const socket = connect({
+      ...{ host: '127.0.0.1', port: app.securePort, servername: HOST, rejectUnauthorized: false },
+      requestOCSP: true,
+      ...options,
+    })
+    const [[staple]] = await Promise.all([once(socket, 'OCSPResponse'), once(socket, 'secureConnect')])
+    socket.destroy()
+    return staple
+  }
+  const set = (until: number) => {
+    const staple = { response: response.toString('base64'), until }
+    app.secure.changeCertificates({ set: [{ ...app.certificate, staple }], removed: [] })
+  }
+  assert.equal(await stapleOf(), null)
+  set(Date.now() + 60_000)
+  assert.deepEqual(await stapleOf(), response)
+  assert.deepEqual(await stapleOf({ maxVersion: 'TLSv1.2', ALPNProtocols: ['h2'] }), response)
+  assert.equal((await askSecurely(app)).text, 'body')
+  set(Date.now() - 1)
+  assert.equal(await stapleOf(), null)
+})
+
 test('a wildcard covers one label, and the certificate of the name itself comes first', async (t) => {
   const app = await cached(t)
   const wildcard = await edgeCertificate(t, 'w', ['*.example.test'])

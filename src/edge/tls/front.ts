@@ -56,7 +56,10 @@ export function createSecureFront({ http, limits, connections, answer, report }:
     setHsts: hsts.setHsts,
     changeHeaders: hsts.changeHeaders,
     changeWire: hsts.changeWire,
-    changeCertificates: certificates.change,
+    changeCertificates(changes: CertificateChanges) {
+      certificates.change(changes)
+      listener.certificatesChanged()
+    },
     certificates: certificates.all,
 
     setChallenges(next: EdgeChallenges) {

@@ -62,6 +62,16 @@ export function createTlsListener({ limits, certificates, onHttp1, onHttp2, repo
     else onHttp1(socket)
   })
 
+  /** Sends what the responder of a CA answered. Each handshake costs a little more with it, so it is there only if needed. */
+  function staple(leaf: Buffer, _issuer: Buffer, done: (error: null, response?: Buffer) => void) {
+    done(null, certificates.stapleOf(leaf, Date.now()))
+  }
+
+  function certificatesChanged() {
+    server.off('OCSPRequest', staple)
+    if (certificates.hasStaples()) server.on('OCSPRequest', staple)
+  }
+
   /** The secret of session tickets, which all edges share. */
   function setTicketSecret(secret: Buffer) {
     clearTimeout(rotation)
@@ -72,6 +82,7 @@ export function createTlsListener({ limits, certificates, onHttp1, onHttp2, repo
 
   return {
     server,
+    certificatesChanged,
     setTicketSecret,
     /** Accepts no new connection; resolves when the last one is closed. */
     close(): Promise<void> {

@@ -8,7 +8,12 @@ export type EdgeCertificate = {
   chain: string
   /** PEM (PKCS #8). */
   key: string
+  /** For a certificate that asks for stapling. */
+  staple?: OcspStaple
 }
+
+/** An answer of an OCSP responder (RFC 6960) in base64, and when it ends. */
+export type OcspStaple = { response: string; until: number }
 
 export type EdgeChallenges = {
   /** HTTP-01: token → key authorization. */

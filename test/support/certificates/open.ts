@@ -33,6 +33,7 @@ type Given = {
   hasAcme?: boolean
   portalHost?: string
   challengeTypes?: ChallengeType[]
+  mayCall?: (address: string, port: number) => boolean
 }
 
 export async function startCertificates(t: Scope, given: Given = {}) {
@@ -79,6 +80,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
         lookUp: createLookup({ servers: [dns.address] }),
         publicAddresses: ['127.0.0.1'],
       }),
+      mayCall: given.mayCall ?? (() => true),
       random: () => 0.5,
       ...(owner ? { owner } : {}),
     })

@@ -1,7 +1,7 @@
 /** What the firewall rules refuse, computed without a packet. */
 import { networkInterfaces } from 'node:os'
 import { contains, parseAddress, type Range } from '../addresses.ts'
-import { isRefused, type Policy } from '../settings.ts'
+import { isRefused, type NetworkSettings, type Policy, readPolicy } from '../settings.ts'
 import { NO_SITES, type SiteAccess } from '../sites.ts'
 
 type Destination = { address: string; port: number }
@@ -23,6 +23,13 @@ export function refusalsNow({ policy, block, sites = NO_SITES }: Rules): (destin
     if (machine.has(address) && sites.ports.includes(port)) return false
     return isRefused(policy, isOfMachine, number, port)
   }
+}
+
+/** Whether programs of tenants may call an IPv4 address, for calls that the service makes in their place. */
+export function reachableByJobs(settings: NetworkSettings): (address: string, port: number) => boolean {
+  const policy = readPolicy(settings)
+  return (address, port) =>
+    parseAddress(address) !== undefined && !refusalsNow({ policy, block: policy.range })({ address, port })
 }
 
 const addressesOfMachine = (): ReadonlySet<string> =>
