@@ -40,6 +40,7 @@ const NEEDED = [
         { command: 'fish', debianPackage: 'fish' },
         // A real CA. Without it, the tests of certificates are skipped, each with a line that names it.
         { command: 'pebble', debianPackage: 'pebble' },
+        ...(isLong ? [{ command: 'testssl', debianPackage: 'testssl.sh' }] : []),
       ]
     : []),
 ]

@@ -59,6 +59,10 @@ export function createForwarded() {
       return address && clientNetwork(address)
     },
 
+    /** The address of a build or an app at the other end; undefined for any other peer. */
+    jobAddressOf: (socket: Socket): string | undefined =>
+      jobs.has(socket) ? socket.remoteAddress?.replace(/^::ffff:/, '') : undefined,
+
     /** Whether a build or an app has sent a request: on a connection of its own, or through a proxy in front. */
     isJob(request: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
       if (jobs.has(request.socket)) return true

@@ -54,6 +54,13 @@ export function createGuard({ limits, forwarded, now }: Parts) {
     return { kind: 'allow' }
   }
 
+  /** An app may fetch its own pages: it makes them, so there is nothing to protect. */
+  function isOwnApp({ socket }: IncomingMessage, target: Routed | undefined): boolean {
+    const address = target?.kind === 'server' ? forwarded.jobAddressOf(socket) : undefined
+    if (address === undefined || target?.kind !== 'server') return false
+    return [target, ...(target.peers ?? [])].some(({ host }) => host === address)
+  }
+
   /** The form was sent. */
   async function unlock({ request, response, authority }: Visit, { environment, protection }: Guarded) {
     const { password } = protection
@@ -116,7 +123,7 @@ export function createGuard({ limits, forwarded, now }: Parts) {
   return {
     /** Calls `goOn` for a visitor who may see the target, and answers all others. */
     admit(visit: Visit, target: Routed | undefined, { goOn, fail }: Handlers): void {
-      const guarded = guardedOf(target)
+      const guarded = isOwnApp(visit.request, target) ? undefined : guardedOf(target)
       if (guarded) admit(visit, guarded, goOn).catch(fail)
       else goOn()
     },
@@ -127,7 +134,7 @@ export function createGuard({ limits, forwarded, now }: Parts) {
       target: Routed | undefined,
       { goOn, refuse, fail }: Handlers & { refuse: Refusal },
     ): void {
-      const guarded = guardedOf(target)
+      const guarded = isOwnApp(upgrade.request, target) ? undefined : guardedOf(target)
       if (guarded) admitUpgrade(upgrade, guarded, goOn, refuse).catch(fail)
       else goOn()
     },

@@ -109,6 +109,25 @@ test('an app fetches its custom domain, with the next request after it was set',
   assert.equal((await fetched(url, other)).status, 200)
 })
 
+test('an app fetches its own address although it is protected, and other apps do not', { skip }, async () => {
+  const protect = async (protection: object) => {
+    const answer = await service.call(`/v1/${ours.name}`, { method: 'PATCH', as, body: { protection } })
+    assert.equal(answer.status, 200, answer.text)
+  }
+  await protect({ addresses: ['127.0.0.1', '::1'], password: 'correct horse' })
+  const basic = { authorization: `Basic ${Buffer.from(':correct horse').toString('base64')}` }
+  const path = `/fetch?url=${encodeURIComponent(`${ours.url}/`)}`
+  try {
+    await until(async () => (await siteAnswer(service, ours.url)).status === 401)
+    const { text } = await siteAnswer(service, ours.url, path, basic)
+    assert.deepEqual(JSON.parse(text), { status: 200, text: `a page of ${new URL(ours.url).host}` })
+    assert.equal((await fetched(`${ours.url}/`, other)).status, 403)
+  } finally {
+    await protect({ addresses: [], password: null })
+  }
+  await until(async () => (await siteAnswer(service, ours.url)).status === 200)
+})
+
 test('the app is the visitor of such a request, whatever it says', { skip }, async () => {
   const { text } = await fetched(`${other.url}/visitor`)
   assert.match(text, /^10\.\d+\.\d+\.\d+$/)

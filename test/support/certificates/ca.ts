@@ -18,7 +18,7 @@ export async function startCa(t: Scope) {
   const file = (name: string) => join(folder, name)
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder })
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  await openssl(...['req', '-x509', ...newKey, '-days', '60', '-subj', '/O=Test CA/CN=Root'], ...to('ca'))
+  await openssl(...['req', '-x509', ...newKey, '-days', '200', '-subj', '/O=Test CA/CN=Root'], ...to('ca'))
   await writeFile(file('index.txt'), '')
   let asked = 0
   /** What is sent in place of an answer. */
@@ -60,7 +60,7 @@ export async function startCa(t: Scope) {
     await openssl('req', ...newKey, '-subj', `/CN=${serial}`, '-keyout', `${id}.key`, '-out', `${id}.csr`)
     const signer = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-set_serial', String(serial)]
     await openssl(
-      ...['x509', '-req', '-in', `${id}.csr`, ...signer, '-days', '30'],
+      ...['x509', '-req', '-in', `${id}.csr`, ...signer, '-days', '90'],
       ...['-extfile', `${id}.ext`, '-out', `${id}.pem`],
     )
     await setStatus(serial, 'V')
