@@ -91,6 +91,16 @@ export interface Transaction extends Reader {
   notify(accountId: string, name: string): void
 }
 
+export type TransactionOptions = {
+  /**
+   * Transactions with the same word run one at a time, in all processes. A database whose transactions never overlap ignores
+   * it; in others it saves the many repetitions of transactions that always conflict.
+   */
+  exclusive?: 'claim' | 'migration'
+  /** A single statement may take minutes. */
+  isLong?: boolean
+}
+
 export interface Sql extends Reader {
   /** Reads what is committed, without waiting for a writer. A statement that writes is refused here. */
   query<R extends Row = Row>(statement: Statement): Promise<R[]>
@@ -98,7 +108,7 @@ export interface Sql extends Reader {
    * Runs `work` in one serializable transaction: committed and on disk when the promise resolves, rolled back when `work`
    * throws. An adapter may run `work` again after a conflict, so it does nothing but query.
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   close(): Promise<void>
 }
 
@@ -107,5 +117,13 @@ export class StorageUnavailable extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'StorageUnavailable'
+  }
+}
+
+/** The connection to the database is lost. It is made again without end, so work that is repeated later succeeds. */
+export class DatabaseAway extends StorageUnavailable {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseAway'
   }
 }
