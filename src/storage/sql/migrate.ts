@@ -9,6 +9,9 @@ export type Migration = {
   isForBoth?: true
 }
 
+/** One process at a time, and a statement may take minutes where there are many rows. */
+const MIGRATING = { exclusive: 'migration', isLong: true } as const
+
 type Options = {
   /** A service of an earlier version uses the database, and goes on. */
   isShared?: boolean
@@ -21,13 +24,15 @@ export async function migrate(
   { isShared = false }: Options = {},
 ): Promise<Migration[]> {
   const newest = migrations.at(-1)?.id ?? 0
-  await sql.transaction((tx) =>
-    tx.query(statement`
+  await sql.transaction(
+    (tx) =>
+      tx.query(statement`
       CREATE TABLE IF NOT EXISTS schema_migrations (
         id BIGINT PRIMARY KEY,
         name TEXT NOT NULL,
         apply_time BIGINT NOT NULL
       )`),
+    MIGRATING,
   )
   const applied: Migration[] = []
   for (const migration of migrations) {
@@ -43,7 +48,7 @@ export async function migrate(
         statement`INSERT INTO schema_migrations (id, name, apply_time) VALUES (${migration.id}, ${migration.name}, ${now})`,
       )
       return true
-    })
+    }, MIGRATING)
     if (ran) applied.push(migration)
   }
   return applied

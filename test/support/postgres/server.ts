@@ -22,8 +22,8 @@ export const NEEDS_POSTGRES = {
 export type Postgres = {
   /** The address of a database that was there from the beginning. */
   url: string
-  /** Creates another database, and resolves to its address. */
-  createDatabase(): Promise<string>
+  /** Creates another database, empty or as a copy, and resolves to its address. */
+  createDatabase(copied?: string): Promise<string>
   /** Of the server's first process. */
   pid(): number
   /** Stops it as `pg_ctl stop -m fast` does: sessions are ended. */
@@ -126,9 +126,9 @@ export async function startPostgres(t: Scope, { isDurable = false, settings = {}
   })
   return {
     url: urlOf('postgres'),
-    async createDatabase() {
+    async createDatabase(copied = '/template0') {
       const name = `headland_${++databases}`
-      await psql(`CREATE DATABASE ${name}`)
+      await psql(`CREATE DATABASE ${name} TEMPLATE ${copied.split('/').at(-1)} STRATEGY file_copy`)
       return urlOf(name)
     },
     pid,
