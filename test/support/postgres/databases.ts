@@ -7,6 +7,9 @@ import { type Postgres, startPostgres } from './server.ts'
 
 export const usesPostgres = process.env.TEST_DATABASE === 'postgres'
 
+/** The option of a test that is about SQLite. */
+export const OF_SQLITE = { skip: usesPostgres ? 'is about SQLite' : false }
+
 let server: Promise<Postgres> | undefined
 
 /** One for all tests of a file, each of which has a database of its own. */
@@ -16,9 +19,18 @@ export function sharedPostgres(): Promise<Postgres> {
 }
 
 const ends: (() => unknown)[] = []
-after(async () => {
-  for (const end of ends) await end()
-})
+if (usesPostgres) {
+  after(async () => {
+    for (const end of ends) await end()
+  })
+}
 
-/** The address of a new and empty database. */
-export const newDatabase = async (): Promise<string> => (await sharedPostgres()).createDatabase()
+const urls = new Map<string, Promise<string>>()
+
+/** The address of the database of this data folder: a new one for a new folder. Undefined where the tests use SQLite. */
+export function databaseUrlOf(dataDir: string): Promise<string> | undefined {
+  if (!usesPostgres) return undefined
+  const url = urls.get(dataDir) ?? sharedPostgres().then((server) => server.createDatabase())
+  urls.set(dataDir, url)
+  return url
+}

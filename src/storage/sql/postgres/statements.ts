@@ -31,10 +31,14 @@ export function createStatements() {
     const known = byArray.get(texts) ?? know(texts)
     known.uses += 1
     if (known.uses === 2 && byText.get(known.text) === known) known.name = `headland_${++names}`
-    const rendered = { text: known.text, values: values as Value[] }
+    const rendered = { text: known.text, values: values.map(withoutNul) }
     return known.name === undefined ? rendered : { ...rendered, name: known.name }
   }
 }
+
+/** PostgreSQL has no texts with U+0000. None is stored, so in a comparison it is as different as it was. */
+const withoutNul = (value: Value): Value =>
+  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 
 /** Types of PostgreSQL by their number in its catalogue. Counts are BIGINT, sums of BIGINT are NUMERIC. */
 const NUMBERS = new Set([20, 21, 23, 700, 701, 1700])
