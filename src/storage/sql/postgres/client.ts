@@ -4,6 +4,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { Client, type ClientConfig } from 'pg'
 import type { DatabaseAddress } from '../../../base/index.ts'
 import type { Row } from '../sql.ts'
+import { isConnectionLost } from './errors.ts'
 import { type Rendered, TYPES } from './statements.ts'
 
 export const CONNECT_TIMEOUT_MS = 3000
@@ -104,8 +105,10 @@ export async function openSession(config: ClientConfig, onLost: (error: Error) =
         client.query(asked, (error: Error | undefined, result: Answer) => {
           pending -= 1
           lastAnswer = performance.now()
-          if (error) reject(error)
-          else resolve(result)
+          if (!error) return resolve(result)
+          // The server says that it ends the session, before it does.
+          if (isConnectionLost(error)) lose(error)
+          reject(error)
         })
       })
     },

@@ -1,7 +1,8 @@
 /**
  * PostgreSQL behind `Sql`. Transactions are serializable and run side by side; one that conflicts with another is run again.
- * After a loss of the connection, reads and transactions that were not being committed are tried once more; everything else
- * fails with DatabaseAway until the database is back.
+ *
+ * After a loss of the connection, reads and transactions that were not being committed are tried again if the database is
+ * there; everything else fails with DatabaseAway until it is back.
  */
 import {
   type Clock,
@@ -33,6 +34,9 @@ const FIRST_PAUSE_MS = 2
 const MAX_PAUSE_MS = 100
 /** From this attempt on, transactions of this process that conflicted are run one at a time. */
 const FIRST_ALONE = 3
+
+/** How many sessions in a row may be lost under one statement or transaction: after a restart of the server, all are. */
+const MAX_LOSSES = 4
 
 /** The first number of every advisory lock of Headland in a database; the second says what it is for. */
 const LOCKS = 0x4845
@@ -71,12 +75,13 @@ export async function openPostgres(address: DatabaseAddress, options: Options = 
   let isClosed = false
 
   async function read(asked: Rendered): Promise<Row[]> {
-    for (let isRepeated = false; ; isRepeated = true) {
+    for (let losses = 0; ; losses++) {
       try {
         const session = await pool.reader()
         return (await session.query(asked)).rows
       } catch (error) {
-        if (isRepeated || error instanceof StorageUnavailable || !isConnectionLost(error)) throw toStorageError(error)
+        const isFinal = losses === MAX_LOSSES || error instanceof StorageUnavailable || !isConnectionLost(error)
+        if (isFinal) throw toStorageError(error)
         await pool.untilThere()
       }
     }
@@ -172,14 +177,14 @@ export async function openPostgres(address: DatabaseAddress, options: Options = 
   }
 
   async function transact<T>(work: (tx: Transaction) => Promise<T>, options: TransactionOptions): Promise<T> {
-    let isRepeated = false
+    let losses = 0
     for (let attempts = 1, pauseMs = FIRST_PAUSE_MS; ; attempts++) {
       try {
         const run = () => once(work, options)
         return await (attempts < FIRST_ALONE ? run() : inTurn('conflict', run))
       } catch (error) {
-        if (error instanceof LostBeforeCommit && !isRepeated) {
-          isRepeated = true
+        if (error instanceof LostBeforeCommit && losses < MAX_LOSSES) {
+          losses += 1
           await pool.untilThere()
           continue
         }
