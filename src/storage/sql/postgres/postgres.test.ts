@@ -89,7 +89,7 @@ suite('with a server', NEEDS_POSTGRES, () => {
     await Promise.all(Array.from({ length: 10 }, (_, index) => enter(index % 2 ? one : two)))
   })
 
-  test('a change reaches followers of the same process at once and others soon, and its own process hears it once', async (t) => {
+  test('a change reaches followers of the same process at once and others soon, and its own process gets it once', async (t) => {
     const url = await server.createDatabase()
     const [own, others]: [string[], string[]] = [[], []]
     const one = await open(t, url, { onChange: (account, name) => own.push(`${account} ${name}`) })

@@ -218,7 +218,7 @@ export async function openPostgres(address: DatabaseAddress, options: Options = 
   }
 }
 
-/** What no repetition would change is said at once. */
+/** What no repetition would change is reported at once. */
 async function check(address: DatabaseAddress, config: ReturnType<typeof clientConfig>) {
   const place = databaseUrlWithoutPassword(address)
   try {
