@@ -17,11 +17,13 @@ import { type Changes, createChanges, createIds, parseDatabaseAddress, type Secr
 import { newestBuildId, readArchives } from './builds/index.ts'
 import { Refused } from './contract/index.ts'
 import { type DataFiles, filesIn } from './data-files.ts'
+import { takeDataFolder } from './data-lock.ts'
 import { newestDeploymentId } from './deployments/index.ts'
 import { createOperations, newestOperationId } from './operations/index.ts'
-import type { Config } from './settings.ts'
+import { type Config, ROLES } from './settings.ts'
 import { openDiskBlobs } from './storage/blobs/blobs-disk.ts'
 import {
+  copyToSqlite,
   createBallast,
   MIGRATIONS,
   migrate,
@@ -35,14 +37,36 @@ import { newestTriggerId } from './triggers/index.ts'
 import { version } from './version.ts'
 
 /** For operators' commands that do not open the data folder, or for which it need not exist yet. */
-export const dataFolder = ({ dataDir, masterKey }: Config) => ({
+export const dataFolder = ({ dataDir, masterKey, databaseUrl }: Config) => ({
   dataDir,
   database: filesIn(dataDir).database,
+  movedDatabase: filesIn(dataDir).movedDatabase,
+  databaseUrl,
+  openPostgres: openServerAt,
+  copyDatabase: databaseUrl && copyServer,
+  lock: () => takeDataFolder(dataDir, ROLES),
   masterKey: { file: filesIn(dataDir).masterKey, given: masterKey?.reveal() },
   openSql: openSqlite,
   openForeignSql: openSqliteApart,
   version,
 })
+
+/** Loaded only here: SQLite needs nothing of it. */
+async function openServerAt(databaseUrl: string, options: Parameters<OpenPostgres>[1] = {}): Promise<Sql> {
+  const { openPostgres } = await import('./storage/sql/postgres/postgres.ts')
+  return openPostgres(parseDatabaseAddress(databaseUrl), options)
+}
+
+type OpenPostgres = typeof import('./storage/sql/postgres/postgres.ts').openPostgres
+
+async function copyServer(sql: Sql, file: string) {
+  const copy = await openSqlite(file)
+  try {
+    await copyToSqlite(sql, copy)
+  } finally {
+    await copy.close()
+  }
+}
 
 type OpenOptions = {
   /** Of PostgreSQL; without it, the database is SQLite. */
@@ -109,9 +133,7 @@ async function openServer(dataDir: string, databaseUrl: Secret, { onAway, onBack
       `databaseUrl is set, and ${database} is a SQLite database. Move its rows with 'headland migrate-database', or move the file away.`,
     )
   }
-  // Loaded only here: SQLite needs nothing of it.
-  const { openPostgres } = await import('./storage/sql/postgres/postgres.ts')
-  return openPostgres(parseDatabaseAddress(databaseUrl.reveal()), {
+  return openServerAt(databaseUrl.reveal(), {
     onChange: changes.notify,
     onEverything: changes.notifyEverything,
     ...(onAway ? { onAway } : {}),

@@ -52,6 +52,17 @@ export function list(values: readonly Value[]): Statement {
   return { [made]: true, texts: ['', ...values.slice(1).map(() => ', '), ''], values }
 }
 
+/** The name of a table or a column that is known only at run time. */
+export function identifier(name: string): Statement {
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error(`${JSON.stringify(name)} is no name of a table or a column`)
+  return { [made]: true, texts: [`"${name}"`], values: [] }
+}
+
+/** Statements with commas between them. The list must not be empty. */
+export function joined(parts: readonly Statement[]): Statement {
+  return parts.reduce((before, after) => statement`${before}, ${after}`)
+}
+
 /** Rows for `VALUES …`, all of the same length. The list must not be empty. */
 export function rows(values: readonly (readonly Value[])[]): Statement {
   const [first] = values

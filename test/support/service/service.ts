@@ -169,7 +169,7 @@ async function issueLogin(
 }
 
 async function openSql(dataDir: string, databaseUrl: string | undefined): Promise<Sql> {
-  if (databaseUrl === undefined) return openSqlite(join(dataDir, 'headland.db'))
+  if (!databaseUrl) return openSqlite(join(dataDir, 'headland.db'))
   const { openPostgres } = await import('../../../src/storage/sql/postgres/postgres.ts')
   return openPostgres(parseDatabaseAddress(databaseUrl))
 }
