@@ -1,12 +1,16 @@
 /** A service on PostgreSQL, as `npm test` runs it; `npm run test:postgres` runs many more tests on it. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
+import { promisify } from 'node:util'
 import { temporaryFolder } from '../../support/folder.ts'
 import { NEEDS_POSTGRES, startPostgres } from '../../support/postgres/server.ts'
 import { assertRecorded, callAll, ledgerOf } from '../../support/service/callers.ts'
 import { deploy, page, untilDone } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { follow } from '../../support/service/events.ts'
+import { HEADLAND } from '../../support/service/headland.ts'
 import { startService } from '../../support/service/service.ts'
 import { createWebhooks } from '../../support/service/webhooks.ts'
 
@@ -42,6 +46,35 @@ suite('with a service on PostgreSQL', NEEDS_POSTGRES, async () => {
     await follower.until((events) => events.length > 0)
     await service.operator('credentials', 'create', '--account', 'default', '--role', 'viewer', '--json')
     await follower.untilNamed(/^accounts\/default\/credentials/)
+  })
+
+  test('the doctor writes, reads and deletes, and reports how long each took', async () => {
+    const findings: { part: string; state: string; found: string }[] = JSON.parse(
+      await service.operator('doctor', '--json'),
+    )
+    const found = findings.find(({ part }) => part === 'database')
+    assert.equal(found?.state, 'ok')
+    assert.match(
+      found?.found ?? '',
+      /^postgres:\/\/headland@127\.0\.0\.1:\d+\/\S+: write [\d.]+ ms, read [\d.]+ ms, delete [\d.]+ ms$/,
+    )
+    assert.equal(await server.psql(`SELECT COUNT(*) FROM instance WHERE name LIKE 'trial%'`, url), '0')
+  })
+
+  test('a backup has rows and files, names the command for the rows alone, and is restored as SQLite', async () => {
+    const folder = await temporaryFolder(scope)
+    const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, ...settings }
+    const args = [HEADLAND, 'backup', join(folder, 'backup.tar'), '--with-key']
+    const { stderr } = await promisify(execFile)(process.execPath, args, { env })
+    assert.match(stderr, /pg_dump --format=custom --file=headland\.dump 'postgres:\/\/headland@127\.0\.0\.1/)
+    assert.doesNotMatch(stderr, /correct-horse/)
+    const restored = join(folder, 'data')
+    await promisify(execFile)(process.execPath, [HEADLAND, 'restore', join(folder, 'backup.tar'), '--trust'], {
+      env: { PATH: process.env.PATH, HEADLAND_DATA_DIR: restored },
+    })
+    const other = await startService(scope, { dataDir: restored, settings: { HEADLAND_DATABASE_URL: '' } })
+    assert.equal((await other.call(`/v1/${environment.name}`, { as })).status, 200)
+    assert.match((await siteAnswer(other, environment.url)).text, /one/)
   })
 
   test('the address of the database is shown nowhere', async () => {
