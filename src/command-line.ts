@@ -160,7 +160,7 @@ const commands: readonly RunnableCommand[] = [
         // Opened by the first call, so that a command with wrong usage touches nothing.
         const { openDatabase, dataFolder } = await import('./data-folder.ts')
         let opened: ReturnType<typeof openDatabase> | undefined
-        const ground = () => (opened ??= openDatabase(config.dataDir))
+        const ground = () => (opened ??= openDatabase(config.dataDir, { databaseUrl: config.databaseUrl }))
         try {
           return await command.run({ positionals, options, services: ground, folder: dataFolder(config), print })
         } finally {

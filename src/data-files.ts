@@ -3,6 +3,8 @@ import { join } from 'node:path'
 
 export const filesIn = (dataDir: string) => ({
   database: join(dataDir, 'headland.db'),
+  /** The database after its rows were moved to PostgreSQL. */
+  movedDatabase: join(dataDir, 'headland.db.moved'),
   masterKey: join(dataDir, 'master.key'),
   routes: join(dataDir, 'routes.log'),
   certificates: join(dataDir, 'certificates.json'),

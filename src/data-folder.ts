@@ -2,6 +2,7 @@
  * How the service and operators' commands open the data folder. Chooses the adapters behind the
  * interfaces of `storage/`.
  */
+import { existsSync } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import {
   createAccounts,
@@ -12,47 +13,82 @@ import {
   createUsers,
 } from './accounts/index.ts'
 import { createApps, createCmsInstalls, createEnvironments, newestAppId } from './apps/index.ts'
-import { createChanges, createIds, systemClock } from './base/index.ts'
+import { type Changes, createChanges, createIds, parseDatabaseAddress, type Secret, systemClock } from './base/index.ts'
 import { newestBuildId, readArchives } from './builds/index.ts'
+import { Refused } from './contract/index.ts'
 import { type DataFiles, filesIn } from './data-files.ts'
+import { takeDataFolder } from './data-lock.ts'
 import { newestDeploymentId } from './deployments/index.ts'
 import { createOperations, newestOperationId } from './operations/index.ts'
-import type { Config } from './settings.ts'
+import { type Config, ROLES } from './settings.ts'
 import { openDiskBlobs } from './storage/blobs/blobs-disk.ts'
-import { createBallast, MIGRATIONS, migrate, type Reader, refuseRestoring, refuseTriggers } from './storage/index.ts'
+import {
+  copyToSqlite,
+  createBallast,
+  MIGRATIONS,
+  migrate,
+  type Reader,
+  refuseRestoring,
+  refuseTriggers,
+  type Sql,
+} from './storage/index.ts'
 import { openSqlite, openSqliteApart } from './storage/sql/sqlite.ts'
 import { newestTriggerId } from './triggers/index.ts'
 import { version } from './version.ts'
 
 /** For operators' commands that do not open the data folder, or for which it need not exist yet. */
-export const dataFolder = ({ dataDir, masterKey }: Config) => ({
+export const dataFolder = ({ dataDir, masterKey, databaseUrl }: Config) => ({
   dataDir,
   database: filesIn(dataDir).database,
+  movedDatabase: filesIn(dataDir).movedDatabase,
+  databaseUrl,
+  openPostgres: openServerAt,
+  copyDatabase: databaseUrl && copyServer,
+  lock: () => takeDataFolder(dataDir, ROLES),
   masterKey: { file: filesIn(dataDir).masterKey, given: masterKey?.reveal() },
   openSql: openSqlite,
   openForeignSql: openSqliteApart,
   version,
 })
 
+/** Loaded only here: SQLite needs nothing of it. */
+async function openServerAt(databaseUrl: string, options: Parameters<OpenPostgres>[1] = {}): Promise<Sql> {
+  const { openPostgres } = await import('./storage/sql/postgres/postgres.ts')
+  return openPostgres(parseDatabaseAddress(databaseUrl), options)
+}
+
+type OpenPostgres = typeof import('./storage/sql/postgres/postgres.ts').openPostgres
+
+async function copyServer(sql: Sql, file: string) {
+  const copy = await openSqlite(file)
+  try {
+    await copyToSqlite(sql, copy)
+  } finally {
+    await copy.close()
+  }
+}
+
 type OpenOptions = {
+  /** Of PostgreSQL; without it, the database is SQLite. */
+  databaseUrl?: Secret | undefined
   onDeath?(error: Error): void
+  /** The connection to the database was lost, or is back. SQLite has none. */
+  onAway?(error: Error): void
+  onBack?(): void
   /** A service of an earlier version uses the database, and goes on. */
   isShared?: boolean
 }
 
 /** The database of a data folder, migrated, and the modules that need nothing else: all that operators' commands need. */
-export async function openDatabase(dataDir: string, { onDeath, isShared = false }: OpenOptions = {}) {
+export async function openDatabase(dataDir: string, options: OpenOptions = {}) {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await refuseRestoring(dataDir)
   const clock = systemClock
-  const { database, ballast } = filesIn(dataDir)
-  // Readable by the service alone; SQLite gives the files beside it the same mode.
-  await (await open(database, 'a', 0o600)).close()
   const changes = createChanges()
-  const onFull = () => createBallast(ballast).throwOut()
-  const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.notify })
-  await refuseTriggers(sql)
-  await migrate(sql, MIGRATIONS, clock.now(), { isShared })
+  const sql = options.databaseUrl
+    ? await openServer(dataDir, options.databaseUrl, { ...options, changes })
+    : await openFile(dataDir, { ...options, changes })
+  await migrate(sql, MIGRATIONS, clock.now(), { isShared: options.isShared ?? false })
   const newId = createIds(clock, await newestId(sql))
   const accounts = createAccounts({ sql, clock, newId })
   return {
@@ -71,6 +107,38 @@ export async function openDatabase(dataDir: string, { onDeath, isShared = false 
     cmsInstalls: createCmsInstalls({ sql }),
     operations: createOperations({ sql, clock, newId, readDescriptions: readArchives }),
   }
+}
+
+type SqlOptions = OpenOptions & { changes: Changes }
+
+async function openFile(dataDir: string, { onDeath, changes }: SqlOptions): Promise<Sql> {
+  const { database, movedDatabase, ballast } = filesIn(dataDir)
+  if (!existsSync(database) && existsSync(movedDatabase)) {
+    throw new Refused(
+      `The rows of ${dataDir} were moved to PostgreSQL. Set databaseUrl, or move them back with 'headland migrate-database'.`,
+    )
+  }
+  // Readable by the service alone; SQLite gives the files beside it the same mode.
+  await (await open(database, 'a', 0o600)).close()
+  const onFull = () => createBallast(ballast).throwOut()
+  const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.notify })
+  await refuseTriggers(sql)
+  return sql
+}
+
+async function openServer(dataDir: string, databaseUrl: Secret, { onAway, onBack, changes }: SqlOptions): Promise<Sql> {
+  const { database } = filesIn(dataDir)
+  if (existsSync(database)) {
+    throw new Refused(
+      `databaseUrl is set, and ${database} is a SQLite database. Move its rows with 'headland migrate-database', or move the file away.`,
+    )
+  }
+  return openServerAt(databaseUrl.reveal(), {
+    onChange: changes.notify,
+    onEverything: changes.notifyEverything,
+    ...(onAway ? { onAway } : {}),
+    ...(onBack ? { onBack } : {}),
+  })
 }
 
 /**

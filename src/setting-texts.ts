@@ -1,5 +1,6 @@
 /** How the text of a setting is read. Each throws an error whose message completes "the setting is …: it must be …". */
 import { isIP } from 'node:net'
+import { parseDatabaseAddress, Secret } from './base/index.ts'
 
 export type Listen = { host: string; port: number }
 
@@ -138,4 +139,11 @@ export function oneOf<T extends string>(choices: readonly T[], text: string): T 
   const chosen = choices.find((choice) => choice === text)
   if (chosen === undefined) throw new Error(`it must be one of ${choices.join(', ')}`)
   return chosen
+}
+
+/** Checked, and kept as it is: it has a password. */
+export function parseDatabaseUrl(text: string): Secret | undefined {
+  if (text === '') return undefined
+  parseDatabaseAddress(text)
+  return new Secret(text)
 }

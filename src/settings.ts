@@ -12,6 +12,7 @@ import {
   parseAddresses,
   parseBoolean,
   parseCommand,
+  parseDatabaseUrl,
   parseDirectory,
   parseDnsServers,
   parseDomain,
@@ -45,6 +46,7 @@ export type Config = {
   acmeEabKeyId: string
   acmeEabKey: Secret | undefined
   masterKey: Secret | undefined
+  databaseUrl: Secret | undefined
   trustedProxies: string[]
   rewriteHosts: string[]
   concurrency: number
@@ -189,6 +191,14 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
       '',
       'Key that seals secrets at rest, 32 bytes in base64; if none is given, `master.key` in the data folder.',
       (text) => (text ? new Secret(text) : undefined),
+    ),
+    isSecret: true,
+  },
+  databaseUrl: {
+    ...setting(
+      '',
+      'Address of a PostgreSQL database, `postgres://user:password@host:port/name?sslmode=verify-full`; if none is given, the database is SQLite, in the data folder.',
+      parseDatabaseUrl,
     ),
     isSecret: true,
   },

@@ -41,6 +41,8 @@ const NEEDED = [
         // A real CA. Without it, the tests of certificates are skipped, each with a line that names it.
         { command: 'pebble', debianPackage: 'pebble' },
         ...(isLong ? [{ command: 'testssl', debianPackage: 'testssl.sh' }] : []),
+        // A real PostgreSQL. Without it, the tests that need it are skipped in the same way.
+        { command: '/usr/lib/postgresql/15/bin/postgres', debianPackage: 'postgresql-15' },
       ]
     : []),
 ]
@@ -76,7 +78,9 @@ if (missing.length > 0) {
     if (missing.includes('micro-httpd')) maskSocket('micro-httpd.socket')
     execFileSync('apt-get', [...wait, 'update'], options)
     withoutServices(() =>
-      execFileSync('apt-get', [...wait, 'install', '-y', '--no-install-recommends', ...missing], options),
+      withoutCluster(() =>
+        execFileSync('apt-get', [...wait, 'install', '-y', '--no-install-recommends', ...missing], options),
+      ),
     )
   } else {
     process.stderr.write(
@@ -112,6 +116,14 @@ function withoutServices(install: () => void) {
   }
 }
 
+/** Debian makes a cluster with PostgreSQL, for a service of its own. The tests make theirs, and need none. */
+function withoutCluster(install: () => void) {
+  const cluster = '/etc/postgresql/15/main'
+  const wasThere = existsSync(cluster)
+  install()
+  if (!wasThere && existsSync(cluster)) execFileSync('pg_dropcluster', ['15', 'main'], { stdio: 'inherit' })
+}
+
 /** The proxies of the guides. Unpacked for the tests and not installed, since Debian would start them. */
 function unpackProxies() {
   const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proxies')
@@ -138,7 +150,8 @@ function maskSocket(name: string) {
 }
 
 function isOnPath(command: string): boolean {
-  return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'].some((folder) => {
+  const folders = command.startsWith('/') ? [''] : [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin']
+  return folders.some((folder) => {
     try {
       accessSync(join(folder, command), constants.X_OK)
       return true

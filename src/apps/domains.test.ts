@@ -80,7 +80,7 @@ test('a constraint of the database lets no name have two owners', async (t) => {
     sql.transaction((tx) =>
       tx.query(statement`INSERT INTO domains (name, environment_id) VALUES ('www.example.com', ${second})`),
     ),
-    /UNIQUE/,
+    /UNIQUE|duplicate key/,
   )
 })
 

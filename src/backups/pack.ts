@@ -24,6 +24,8 @@ export type PackParts = {
   newId: NewId
   dataDir: string
   openSql: OpenSql
+  /** For a database that is not SQLite. */
+  copyDatabase?: ((sql: Sql, file: string) => Promise<void>) | undefined
   /** The version of this Headland. */
   version: string
 }
@@ -130,10 +132,11 @@ function* whole({ entry, bytes }: FoundFile): Generator<Buffer> {
 export const draftOf = (file: string, random: string): string => `${file}.partial-${random}`
 const isDraft = (path: string): boolean => resolve(path) === path && /\.partial-[\w-]{43}$/.test(path)
 
-async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{ facts: Facts; contents: Contents }> {
+async function copyAndRead(parts: PackParts, file: string): Promise<{ facts: Facts; contents: Contents }> {
+  const { sql, openSql } = parts
   // SQLite would make it readable by every user.
   await writeFile(file, '', { flag: 'wx', mode: 0o600 })
-  await copyDatabase(sql, file)
+  await (parts.copyDatabase ?? copyDatabase)(sql, file)
   const copy = await openSql(file)
   try {
     // Anything that a restore would refuse is an error now, while it can still be mended.

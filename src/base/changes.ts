@@ -3,8 +3,8 @@
  * stored. The name says what to read again, and nothing else.
  */
 
-/** The name of the changed resource below its account: `apps/shop/environments/…`. */
-export type OnChange = (name: string) => void
+/** The name of the changed resource below its account: `apps/shop/environments/…`. Undefined: anything may have changed. */
+export type OnChange = (name: string | undefined) => void
 
 export function createChanges() {
   const followers = new Map<string, Set<OnChange>>()
@@ -13,6 +13,11 @@ export function createChanges() {
     /** Listeners must not throw, since the caller that made the change is not responsible for them. */
     notify(accountId: string, name: string) {
       for (const listener of followers.get(accountId) ?? []) listener(name)
+    },
+
+    /** Changes may have been missed, in every account. */
+    notifyEverything() {
+      for (const listeners of followers.values()) for (const listener of listeners) listener(undefined)
     },
 
     /** Returns the function that unsubscribes. */

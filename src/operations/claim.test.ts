@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { holds } from '../../test/support/fuzz.ts'
 import { openCoreModules } from '../../test/support/modules/core.ts'
+import { OF_SQLITE } from '../../test/support/postgres/databases.ts'
 import { rows, type Sql, type Statement, statement } from '../storage/index.ts'
 import { createClaims, LEASE_MS } from './claim.ts'
 import type { Queue } from './types.ts'
@@ -110,7 +111,7 @@ test('a claim takes the oldest operation of the account with the fewest running 
   )
 })
 
-test('a claim reads by an index, however much waits', async (t) => {
+test('a claim reads by an index, however much waits', OF_SQLITE, async (t) => {
   const { sql, clock, accounts, fill } = await setUp(t)
   const asked: Statement[] = []
   const watched: Sql = {

@@ -32,6 +32,9 @@ const isFree = (operation: Statement, now: number) => statement`(${operation}.le
  */
 const MAX_READ = 500
 
+/** Two claims at the same time always conflict. */
+const EXCLUSIVELY = { exclusive: 'claim' } as const
+
 /** `cancelled`: still ours, but the handler should end. `lost`: it ran out, and another process took the operation or ended it. */
 export type LeaseState = 'held' | 'cancelled' | 'lost'
 
@@ -123,7 +126,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {}, 
           if (claimed) return claimed
         }
         return undefined
-      })
+      }, EXCLUSIVELY)
       return (
         row && {
           operation: toRecord(row),

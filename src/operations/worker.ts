@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { type Clock, type Log, processName, repeat, settlesWithin } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import { type Reader, type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
+import { isDatabaseAway, type Reader, type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
 import type { Operations } from './operations.ts'
@@ -137,10 +137,24 @@ export function startWorker(parts: Parts) {
     } catch (error) {
       if (error instanceof LeaseLost) log.warn({ operation: id }, 'another worker took this operation over')
       else if (stopping.signal.aborted) await claims.handBack(id)
+      else if (isDatabaseAway(error)) await handBackLater(id)
       // Without an end it is tried again when the lease runs out, and ended as abandoned after a few attempts.
       else log.error({ err: error, operation: id, attempt }, 'an operation could not be ended')
     } finally {
       await lease.stop()
+    }
+  }
+
+  /** The database was lost while it ran: it is no fault of the operation, which begins again when the database is back. */
+  async function handBackLater(id: string) {
+    log.warn({ operation: id }, 'the database was lost during this operation, which will begin again')
+    while (!stopping.signal.aborted) {
+      await clock.sleep(POLL_MS, stopping.signal)
+      try {
+        return await claims.handBack(id)
+      } catch (error) {
+        if (!isDatabaseAway(error)) throw error
+      }
     }
   }
 
@@ -159,7 +173,7 @@ export function startWorker(parts: Parts) {
       doing(`operation ${id}, ${trigger}`)
       return await handlers[trigger as keyof Handlers](operation, { ...work, enter })
     } catch (error) {
-      if (stopping.signal.aborted) throw error
+      if (stopping.signal.aborted || isDatabaseAway(error)) throw error
       if (!(error instanceof Problem)) log.error({ err: error, operation: operation.id, attempt }, 'a handler failed')
       const problem = error instanceof Problem ? error : toStorageProblem(error)
       return async () => ({ error: problem ?? new Problem('INTERNAL', undefined, { cause: error }) })

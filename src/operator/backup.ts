@@ -20,6 +20,7 @@ import {
 import { bytesInWords, printableLine, randomToken } from '../base/index.ts'
 import { EXIT, optionText, UsageError } from '../contract/index.ts'
 import type { CommandCall, DataFolder } from './command.ts'
+import { dumpCommand } from './database.ts'
 
 const STREAM = '-'
 
@@ -29,7 +30,8 @@ export async function backUp(call: CommandCall): Promise<number> {
   const isStream = file === STREAM
   const path = resolve(file)
   if (isStream && isatty(1)) throw new UsageError('a backup is not for a terminal: send it to a file or a program')
-  if (!existsSync(folder.database)) throw new BackupRefused(`There is no database in ${folder.dataDir}.`)
+  if (!folder.databaseUrl && !existsSync(folder.database))
+    throw new BackupRefused(`There is no database in ${folder.dataDir}.`)
   if (!isStream && isInside(path, folder.dataDir))
     throw new BackupRefused(`${file} lies in the data folder. Choose a place that is not lost together with it.`)
   if (!isStream && options.force !== true) await refuseExisting(path)
@@ -48,6 +50,8 @@ export async function backUp(call: CommandCall): Promise<number> {
   warnOfFaults(packed, folder.dataDir)
   if (packed.keyId === null) warn(UNPROVEN)
   else if (!isKeyInside) warnOfKey(packed.keyId, folder)
+  const dump = dumpCommand(folder)
+  if (dump) warn(`the rows of PostgreSQL are in it as they were at one moment. In between, back them up by: ${dump}`)
   const seconds = secondsSince(began)
   if (written) {
     const { missing, damaged, leftOut } = packed

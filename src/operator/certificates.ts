@@ -1,11 +1,11 @@
 /** The commands about certificates of the operator, and what the doctor finds about them. */
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { printableLine, systemClock } from '../base/index.ts'
 import { createOperatorCertificates, type OperatorCertificates } from '../certificates/index.ts'
 import { type resources, table, UsageError } from '../contract/index.ts'
 import { openVault } from '../storage/index.ts'
 import type { CommandCall, DataFolder, Finding } from './command.ts'
+import { isWithoutTables, openStored } from './database.ts'
 
 type Certificate = resources.Certificate
 
@@ -95,13 +95,13 @@ export async function certificateFinding(folder: DataFolder, isOn: boolean): Pro
 }
 
 /** None where there is no database yet, or one of an earlier version. */
-async function stored({ database, openSql }: DataFolder): Promise<Certificate[]> {
-  if (!existsSync(database)) return []
-  const sql = await openSql(database)
+async function stored(folder: DataFolder): Promise<Certificate[]> {
+  const sql = await openStored(folder)
+  if (!sql) return []
   try {
     return await createOperatorCertificates({ sql, clock: systemClock, newId: unused, vault: SEALED }).list()
   } catch (error) {
-    if (/no such table/.test((error as Error).message)) return []
+    if (isWithoutTables(error)) return []
     throw error
   } finally {
     await sql.close()

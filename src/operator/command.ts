@@ -2,7 +2,7 @@
 import type { Accounts, Credentials, Users } from '../accounts/index.ts'
 import type { CmsInstalls } from '../apps/index.ts'
 import type { KeySources, OpenForeignSql, OpenSql } from '../backups/index.ts'
-import type { Clock, NewId } from '../base/index.ts'
+import type { Clock, NewId, Secret } from '../base/index.ts'
 import type { CommandForm, OptionValues } from '../contract/index.ts'
 import type { Sql } from '../storage/index.ts'
 
@@ -25,6 +25,15 @@ export type DataFolder = {
   masterKey: KeySources
   openSql: OpenSql
   openForeignSql: OpenForeignSql
+  /** Of PostgreSQL, where that is the database. */
+  databaseUrl: Secret | undefined
+  openPostgres(databaseUrl: string): Promise<Sql>
+  /** Where the database is put after its rows were moved to PostgreSQL. */
+  movedDatabase: string
+  /** Refuses if a service runs. Returns the function that releases the folder. */
+  lock(): Promise<() => void>
+  /** Copies the rows of one moment into a file that is empty, in the way of the database that is used. */
+  copyDatabase?: ((sql: Sql, file: string) => Promise<void>) | undefined
   /** Of this Headland. */
   version: string
 }

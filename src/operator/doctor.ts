@@ -18,6 +18,7 @@ import {
 
 import { certificateFinding } from './certificates.ts'
 import type { DataFolder, Finding } from './command.ts'
+import { databaseFinding } from './database.ts'
 
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 const PROBE_TIMEOUT_MS = 10_000
@@ -46,6 +47,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
     versions(examined),
     user(),
     dataFolder(dataDir),
+    databaseFinding(folder),
     diskSpace(dataDir),
     masterKey(masterKeyFile),
     sandbox(bubblewrap),

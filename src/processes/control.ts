@@ -1,6 +1,6 @@
 /** The control process: what it is made of, in the order in which it starts. It stops in the reverse order. */
 import { createAgentClient } from '../agent/index.ts'
-import { createLog } from '../base/index.ts'
+import { createLog, type Log } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
 import { openDatabase } from '../data-folder.ts'
 import { createWarmUp, recordVisits } from '../deployments/index.ts'
@@ -83,15 +83,22 @@ type Parts = {
   onDeath(error: Error): void
 }
 
+/** Of a database that is reached by the network. */
+const server = ({ databaseUrl }: Config, log: Log) => ({
+  databaseUrl,
+  onAway: (error: Error) => log.error({ err: error }, 'the connection to the database is lost'),
+  onBack: () => log.info('the database answers again'),
+})
+
 async function start({ config, begin, started, mayWork, onDeath }: Parts): Promise<Started> {
   const files = filesIn(config.dataDir)
   const log = createLog(config.logLevel, config.logFormat)
 
   // The database.
-  const database = await openDatabase(config.dataDir, { onDeath, isShared: begin.isReload })
+  const database = await openDatabase(config.dataDir, { ...server(config, log), onDeath, isShared: begin.isReload })
   started.defer(() => database.sql.close())
   const { sql, clock } = database
-  started.defer(await watchPlace(files.database, clock, onDeath))
+  if (!config.databaseUrl) started.defer(await watchPlace(files.database, clock, onDeath))
   const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
   const records = createRecords({ config, database, vault })
 

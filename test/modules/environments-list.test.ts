@@ -10,6 +10,7 @@ import { createOperations } from '../../src/operations/index.ts'
 import { type Sql, statement, type Vault } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
 import { openCoreModules } from '../support/modules/core.ts'
+import { OF_SQLITE } from '../support/postgres/databases.ts'
 
 type Listed = { environments: resources.Environment[]; nextPageToken: string }
 type Asked = { pageSize?: number; pageToken?: string; orderBy?: string }
@@ -209,7 +210,7 @@ test('an environment shows its latest build, and the operation that decides its 
   assert.deepEqual([now?.name.slice(-36), now?.done, now?.reason], [running.id, false, undefined])
 })
 
-test('the latest operation is found by an index that has no purges', async (t) => {
+test('the latest operation is found by an index that has no purges', OF_SQLITE, async (t) => {
   const { sql } = await start(t)
   const plan = await sql.query<{ detail: string }>(statement`
     EXPLAIN QUERY PLAN SELECT o.id FROM operations o

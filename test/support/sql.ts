@@ -1,17 +1,19 @@
-/** A real SQLite database in a temporary folder, migrated. */
+/** A real database, migrated: SQLite in a temporary folder, or PostgreSQL. */
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { systemClock } from '../../src/base/index.ts'
+import { parseDatabaseAddress, systemClock } from '../../src/base/index.ts'
 import { MIGRATIONS, migrate, type Sql } from '../../src/storage/index.ts'
 import { openSqlite } from '../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from './folder.ts'
+import { sharedPostgres, usesPostgres } from './postgres/databases.ts'
 
 /** The file of the first database, before anything was written to it: all migrations take longer than most tests. */
 let migrated: Buffer | undefined
 
 export async function migratedSql(t: Scope): Promise<Sql> {
+  if (usesPostgres) return migratedPostgres(t)
   const file = join(await temporaryFolder(t), 'test.db')
   if (migrated) await writeFile(file, migrated)
   const sql = await openSqlite(file)
@@ -20,6 +22,24 @@ export async function migratedSql(t: Scope): Promise<Sql> {
     await migrate(sql, MIGRATIONS, systemClock.now())
     migrated = await readWhole(file)
   }
+  return sql
+}
+
+/** A migrated database, of which the others are copies. */
+let template: Promise<string> | undefined
+
+async function migratedPostgres(t: Scope): Promise<Sql> {
+  const { openPostgres } = await import('../../src/storage/sql/postgres/postgres.ts')
+  const server = await sharedPostgres()
+  template ??= (async () => {
+    const url = await server.createDatabase()
+    const sql = await openPostgres(parseDatabaseAddress(url))
+    await migrate(sql, MIGRATIONS, systemClock.now())
+    await sql.close()
+    return url
+  })()
+  const sql = await openPostgres(parseDatabaseAddress(await server.createDatabase(await template)))
+  t.after(() => sql.close())
   return sql
 }
 

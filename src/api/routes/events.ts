@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Changes, Clock } from '../../base/index.ts'
+import type { Changes, Clock, OnChange } from '../../base/index.ts'
 import { resources } from '../../contract/index.ts'
 import type { Auth } from '../auth.ts'
 import { type Route, route } from '../route.ts'
@@ -25,7 +25,7 @@ export function eventRoutes({ clock, changes, auth, streams, stopping }: Parts):
         const { account, reply } = call
         streams.enter(call, 'events')
         const signal = untilOver(call, { auth, access: 'viewer', stopping })
-        const follow = (listener: (name: string) => void) => changes.follow(account.id, listener)
+        const follow = (listener: OnChange) => changes.follow(account.id, listener)
         const events = eventsOf({ clock, follow, prefix: `accounts/${account.name}/`, signal })
         reply.type('text/event-stream; charset=utf-8')
         reply.header('cache-control', 'no-store')

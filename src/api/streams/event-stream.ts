@@ -29,11 +29,12 @@ export async function* eventsOf({ clock, follow, prefix, signal }: Parts): Async
   let isTooMuch = false
   let alarm = new AbortController()
 
-  function onMessage(name: string) {
-    if (names.size < MAX_NAMES) names.add(name)
+  function onMessage(name: string | undefined) {
+    if (name !== undefined && names.size < MAX_NAMES) names.add(name)
     else isTooMuch = true
     alarm.abort()
   }
+  const isQuiet = () => names.size === 0 && !isTooMuch
   function takeEvents(): string {
     const events = isTooMuch ? HELLO : [...names].map((name) => toEvent(`${prefix}${name}`)).join('')
     names.clear()
@@ -48,9 +49,9 @@ export async function* eventsOf({ clock, follow, prefix, signal }: Parts): Async
     yield `retry: 2000\n${HELLO}`
     while (!signal.aborted) {
       alarm = new AbortController()
-      if (names.size === 0) await clock.sleep(KEEP_ALIVE_MS, alarm.signal)
+      if (isQuiet()) await clock.sleep(KEEP_ALIVE_MS, alarm.signal)
       if (signal.aborted) return
-      if (names.size === 0) yield `: ${toRfc3339(clock.now())}\n\n`
+      if (isQuiet()) yield `: ${toRfc3339(clock.now())}\n\n`
       else {
         yield takeEvents()
         await clock.sleep(FOLD_MS, signal)

@@ -22,7 +22,14 @@ import {
 import { Problem } from '../../contract/index.ts'
 import type { Endpoint } from '../../engines/index.ts'
 import { type Finish, type Handler, isCancelled, type OperationRecord } from '../../operations/index.ts'
-import { type LineLog, type LineLogs, type Sql, type Transaction, toStorageProblem } from '../../storage/index.ts'
+import {
+  isDatabaseAway,
+  type LineLog,
+  type LineLogs,
+  type Sql,
+  type Transaction,
+  toStorageProblem,
+} from '../../storage/index.ts'
 import type { Blame } from '../blame.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
@@ -135,7 +142,7 @@ export function createDeploy(parts: Parts): Handler {
       return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
     } catch (error) {
       // The operation is handed back, and the next worker begins again.
-      if (work.signal.aborted && !isCancelled(work)) throw error
+      if ((work.signal.aborted && !isCancelled(work)) || isDatabaseAway(error)) throw error
       const problem = isCancelled(work)
         ? new Problem('OPERATION_CANCELLED')
         : await explained(toProblem(error), environment, build, log)

@@ -4,6 +4,7 @@ import { backup, restoreBackup } from './backup.ts'
 import { serviceCertificates } from './certificates.ts'
 import { cmsSet } from './cms.ts'
 import { credentialsCreate } from './credentials.ts'
+import { migrateDatabase } from './migrate-database.ts'
 import { usersCreate, usersResetPassword } from './users.ts'
 
 export const COMMANDS: readonly Command[] = [
@@ -16,4 +17,5 @@ export const COMMANDS: readonly Command[] = [
   ...serviceCertificates,
   backup,
   restoreBackup,
+  migrateDatabase,
 ]

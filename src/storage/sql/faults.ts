@@ -1,6 +1,6 @@
 /** Errors of the disk and of the database, as callers see them. */
 import { Problem } from '../../contract/index.ts'
-import { StorageUnavailable } from './sql.ts'
+import { DatabaseAway, StorageUnavailable } from './sql.ts'
 
 /** Reported by a system call, by SQLite, or in the error output of a program such as cp. */
 const FULL = /\bENOSPC\b|\bEDQUOT\b|No space left on device|Disk quota exceeded|database or disk is full/
@@ -16,4 +16,9 @@ export function toStorageProblem(error: unknown): Problem | undefined {
   return error instanceof StorageUnavailable
     ? new Problem('STORAGE_UNAVAILABLE', undefined, { cause: error })
     : undefined
+}
+
+/** Whether work failed for no other reason than a lost connection to the database, so that it should be done again. */
+export function isDatabaseAway(error: unknown): boolean {
+  return error instanceof DatabaseAway || (error instanceof Problem && error.cause instanceof DatabaseAway)
 }

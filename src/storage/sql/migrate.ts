@@ -9,6 +9,17 @@ export type Migration = {
   isForBoth?: true
 }
 
+/** Which migrations were applied. */
+const RECORD = statement`
+      CREATE TABLE IF NOT EXISTS schema_migrations (
+        id BIGINT PRIMARY KEY,
+        name TEXT NOT NULL,
+        apply_time BIGINT NOT NULL
+      )`
+
+/** One process at a time, and a statement may take minutes where there are many rows. */
+const MIGRATING = { exclusive: 'migration', isLong: true } as const
+
 type Options = {
   /** A service of an earlier version uses the database, and goes on. */
   isShared?: boolean
@@ -21,14 +32,7 @@ export async function migrate(
   { isShared = false }: Options = {},
 ): Promise<Migration[]> {
   const newest = migrations.at(-1)?.id ?? 0
-  await sql.transaction((tx) =>
-    tx.query(statement`
-      CREATE TABLE IF NOT EXISTS schema_migrations (
-        id BIGINT PRIMARY KEY,
-        name TEXT NOT NULL,
-        apply_time BIGINT NOT NULL
-      )`),
-  )
+  await sql.transaction((tx) => tx.query(RECORD), MIGRATING)
   const applied: Migration[] = []
   for (const migration of migrations) {
     const ran = await sql.transaction(async (tx) => {
@@ -43,10 +47,16 @@ export async function migrate(
         statement`INSERT INTO schema_migrations (id, name, apply_time) VALUES (${migration.id}, ${migration.name}, ${now})`,
       )
       return true
-    })
+    }, MIGRATING)
     if (ran) applied.push(migration)
   }
   return applied
+}
+
+/** Makes the tables in a database that has none, and records nothing: the rows come from another database. */
+export async function createTables(tx: Transaction, migrations: readonly Migration[]) {
+  await tx.query(RECORD)
+  for (const { statements } of migrations) for (const step of statements) await tx.query(step)
 }
 
 export class SchemaTooNew extends Error {

@@ -52,6 +52,17 @@ export function list(values: readonly Value[]): Statement {
   return { [made]: true, texts: ['', ...values.slice(1).map(() => ', '), ''], values }
 }
 
+/** The name of a table or a column that is known only at run time. */
+export function identifier(name: string): Statement {
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error(`${JSON.stringify(name)} is no name of a table or a column`)
+  return { [made]: true, texts: [`"${name}"`], values: [] }
+}
+
+/** Statements with commas between them. The list must not be empty. */
+export function joined(parts: readonly Statement[]): Statement {
+  return parts.reduce((before, after) => statement`${before}, ${after}`)
+}
+
 /** Rows for `VALUES …`, all of the same length. The list must not be empty. */
 export function rows(values: readonly (readonly Value[])[]): Statement {
   const [first] = values
@@ -91,6 +102,16 @@ export interface Transaction extends Reader {
   notify(accountId: string, name: string): void
 }
 
+export type TransactionOptions = {
+  /**
+   * Transactions with the same word run one at a time, in all processes. A database whose transactions never overlap ignores
+   * it; in others it saves the many repetitions of transactions that always conflict.
+   */
+  exclusive?: 'claim' | 'migration'
+  /** A single statement may take minutes. */
+  isLong?: boolean
+}
+
 export interface Sql extends Reader {
   /** Reads what is committed, without waiting for a writer. A statement that writes is refused here. */
   query<R extends Row = Row>(statement: Statement): Promise<R[]>
@@ -98,7 +119,7 @@ export interface Sql extends Reader {
    * Runs `work` in one serializable transaction: committed and on disk when the promise resolves, rolled back when `work`
    * throws. An adapter may run `work` again after a conflict, so it does nothing but query.
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   close(): Promise<void>
 }
 
@@ -107,5 +128,13 @@ export class StorageUnavailable extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'StorageUnavailable'
+  }
+}
+
+/** The connection to the database is lost. It is made again without end, so work that is repeated later succeeds. */
+export class DatabaseAway extends StorageUnavailable {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseAway'
   }
 }

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { rounds } from '../../support/long.ts'
-import { type Load, startLoad } from '../../support/service/constant-load.ts'
+import { LOADED_SITE, type Load, startLoad } from '../../support/service/constant-load.ts'
 import { copyOf, reload } from '../../support/service/copies.ts'
 import { deploy } from '../../support/service/deploy.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
@@ -22,34 +22,7 @@ after(async () => {
 const service = await startService(scope)
 const as = await service.login()
 const environment = await createEnvironment(service, as)
-const APP = `
-  const started = String(Math.random())
-  let text = '0'
-  const server = require('node:http').createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url, 'http://app')
-    if (pathname === '/started') return response.setHeader('cache-control', 'no-store').end(started)
-    if (pathname === '/set') { text = searchParams.get('text'); return response.setHeader('cache-control', 'no-store').end() }
-    if (pathname === '/stored') return response.setHeader('cache-control', 's-maxage=3600').end(text)
-    if (pathname === '/upload') {
-      let bytes = 0
-      request.on('data', (chunk) => { bytes += chunk.length })
-      return request.on('end', () => response.end(String(bytes)))
-    }
-    response.setHeader('cache-control', 'no-store')
-    if (pathname !== '/stream') return response.end('fresh')
-    let sent = 0
-    const timer = setInterval(() => {
-      response.write('piece ' + ++sent + '\\n')
-      if (sent === 20) { clearInterval(timer); response.end('end') }
-    }, 100)
-  })
-  server.on('upgrade', (request, socket) => {
-    socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n')
-    socket.pipe(socket).on('error', () => undefined)
-  })
-  server.listen(process.env.PORT, process.env.HOST)`
-const files = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }), 'server.js': APP }
-assert.equal((await deploy(service, as, environment.name, files)).error, undefined)
+assert.equal((await deploy(service, as, environment.name, LOADED_SITE)).error, undefined)
 
 const load: Load = await startLoad(scope, { service, as, environment })
 const started = await load.get('/started')

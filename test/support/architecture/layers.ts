@@ -11,6 +11,7 @@ export type Layers = ReadonlyMap<string, number>
 /** What stands behind an interface, chosen in one place. */
 export const ADAPTERS: readonly string[] = [
   'src/storage/sql/sqlite.ts',
+  'src/storage/sql/postgres/postgres.ts',
   'src/storage/blobs/blobs-disk.ts',
   'src/engines/sandbox/sandbox.ts',
   'src/engines/plain.ts',

@@ -5,15 +5,49 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { resources } from '../../../src/contract/index.ts'
 import type { Scope } from '../folder.ts'
 import { until } from '../until.ts'
+import type { Files } from './deploy.ts'
 import type { Login, TestService } from './service.ts'
 
 type Parts = { service: TestService; as: Login; environment: resources.Environment }
 
 const UPLOAD = Buffer.alloc(300_000, 'x')
 
+const APP = `
+  const started = String(Math.random())
+  let text = '0'
+  const server = require('node:http').createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url, 'http://app')
+    if (pathname === '/started') return response.setHeader('cache-control', 'no-store').end(started)
+    if (pathname === '/set') { text = searchParams.get('text'); return response.setHeader('cache-control', 'no-store').end() }
+    if (pathname === '/stored') return response.setHeader('cache-control', 's-maxage=3600').end(text)
+    if (pathname === '/upload') {
+      let bytes = 0
+      request.on('data', (chunk) => { bytes += chunk.length })
+      return request.on('end', () => response.end(String(bytes)))
+    }
+    response.setHeader('cache-control', 'no-store')
+    if (pathname !== '/stream') return response.end('fresh')
+    let sent = 0
+    const timer = setInterval(() => {
+      response.write('piece ' + ++sent + '\\n')
+      if (sent === 20) { clearInterval(timer); response.end('end') }
+    }, 100)
+  })
+  server.on('upgrade', (request, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n')
+    socket.pipe(socket).on('error', () => undefined)
+  })
+  server.listen(process.env.PORT, process.env.HOST)`
+
+/** An app that answers in every way that the load asks for. */
+export const LOADED_SITE: Files = {
+  'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
+  'server.js': APP,
+}
+
 export type Load = Awaited<ReturnType<typeof startLoad>>
 
-/** The site is one that `under-load.test.ts` describes. */
+/** The site is `LOADED_SITE`. */
 export async function startLoad(t: Scope, { service, as, environment }: Parts) {
   const agent = new Agent({ keepAlive: true })
   const { hostname, port } = new URL(service.edge)

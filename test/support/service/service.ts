@@ -11,10 +11,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { createAccounts, createCredentials } from '../../../src/accounts/index.ts'
-import { createIds, systemClock } from '../../../src/base/index.ts'
+import { createIds, parseDatabaseAddress, systemClock } from '../../../src/base/index.ts'
 import type { resources } from '../../../src/contract/index.ts'
+import type { Sql } from '../../../src/storage/index.ts'
 import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
+import { databaseUrlOf } from '../postgres/databases.ts'
 import { TIMEOUT_MS } from '../until.ts'
 import { processesOf, type Role } from './processes.ts'
 
@@ -69,7 +71,14 @@ type Start = {
 
 export async function startService(t: Scope, given: Start = {}): Promise<TestService> {
   const dataDir = given.dataDir ?? (await temporaryFolder(t))
-  const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, ...given.settings }
+  const chosenUrl = await databaseUrlOf(dataDir)
+  const chosen = chosenUrl === undefined ? {} : { HEADLAND_DATABASE_URL: chosenUrl }
+  const env: Record<string, string | undefined> = {
+    PATH: process.env.PATH,
+    HEADLAND_DATA_DIR: dataDir,
+    ...chosen,
+    ...given.settings,
+  }
   const [file, ...first] = given.command ?? [process.execPath, HEADLAND]
   const serve = given.command ? [...first, 'serve'] : AS_NPM_START
   const child = spawn(file, serve, {
@@ -131,7 +140,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
     call,
     operator,
     async login(role = 'owner', account = 'default') {
-      if (!given.command) return issueLogin(dataDir, role, account)
+      if (!given.command) return issueLogin(dataDir, env.HEADLAND_DATABASE_URL, { role, account })
       return JSON.parse(await operator('credentials', 'create', '--account', account, '--role', role, '--json'))
     },
     stop: () => end(child, 'SIGTERM'),
@@ -142,8 +151,12 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
 }
 
 /** As `headland credentials create` does, but in this process: the command costs more than most tests, and has its own. */
-async function issueLogin(dataDir: string, role: resources.Role, accountName: string): Promise<Login> {
-  const sql = await openSqlite(join(dataDir, 'headland.db'))
+async function issueLogin(
+  dataDir: string,
+  databaseUrl: string | undefined,
+  { role, account: accountName }: { role: resources.Role; account: string },
+): Promise<Login> {
+  const sql = await openSql(dataDir, databaseUrl)
   try {
     const parts = { sql, clock: systemClock, newId: createIds(systemClock) }
     const account = await createAccounts(parts).byName(accountName)
@@ -153,6 +166,12 @@ async function issueLogin(dataDir: string, role: resources.Role, accountName: st
   } finally {
     await sql.close()
   }
+}
+
+async function openSql(dataDir: string, databaseUrl: string | undefined): Promise<Sql> {
+  if (!databaseUrl) return openSqlite(join(dataDir, 'headland.db'))
+  const { openPostgres } = await import('../../../src/storage/sql/postgres/postgres.ts')
+  return openPostgres(parseDatabaseAddress(databaseUrl))
 }
 
 async function ready(child: ChildProcess, log: () => string): Promise<{ api: string; edge: string }> {

@@ -1,0 +1,131 @@
+/** One session with PostgreSQL, and how it is opened. */
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import { Client, type ClientConfig } from 'pg'
+import type { DatabaseAddress } from '../../../base/index.ts'
+import type { Row } from '../sql.ts'
+import { isConnectionLost } from './errors.ts'
+import { type Rendered, TYPES } from './statements.ts'
+
+export const CONNECT_TIMEOUT_MS = 3000
+export const STATEMENT_TIMEOUT_MS = 30_000
+const IDLE_IN_TRANSACTION_MS = 60_000
+const KEEP_ALIVE_MS = 10_000
+
+export type Answer = { rows: Row[]; command: string }
+
+export type Session = {
+  query(asked: Rendered): Promise<Answer>
+  /** How many statements have no answer yet. */
+  pending(): number
+  /** Since when no answer came, although one is expected. Undefined if none is. */
+  silentSince(): number | undefined
+  isOver(): boolean
+  /** Ends it at once; what is pending fails. */
+  destroy(reason: Error): void
+  /** As `end`, without a word to the server, which rolls back what is open. */
+  discard(): void
+  end(): Promise<void>
+  /** That of the server's process. */
+  processId: number
+  onNotification(listener: (payload: string, processId: number) => void): void
+}
+
+/** Nothing is left to pg's own defaults, some of which come from the environment. */
+export function clientConfig(address: DatabaseAddress): ClientConfig {
+  const { user, password, host, port, database } = address
+  return {
+    user,
+    // As a function, it is in no property that an error or a log could show.
+    password: () => password,
+    host,
+    port,
+    database,
+    ssl: tlsOf(address),
+    application_name: 'headland',
+    pipeline: true,
+    types: TYPES,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    // A statement outside of a transaction that writes is refused.
+    options: '-c default_transaction_read_only=on',
+  }
+}
+
+function tlsOf({ tls, caFile, certificateFile, keyFile, host }: DatabaseAddress): false | ConnectionOptions {
+  if (tls === 'disable' || host.startsWith('/')) return false
+  return {
+    rejectUnauthorized: tls !== 'require',
+    ...(tls === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
+    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
+    ...(certificateFile === undefined ? {} : { cert: readFileSync(certificateFile) }),
+    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
+  }
+}
+
+/** Statements are sent without waiting for the answers to those before; they are answered in order. */
+export async function openSession(config: ClientConfig, onLost: (error: Error) => void): Promise<Session> {
+  const client = new Client(config)
+  let pending = 0
+  let lastAnswer = 0
+  let isOver = false
+  let isCollecting = false
+  let ending: Promise<void> | undefined
+
+  client.on('error', lose)
+  client.on('end', () => lose(new Error('the connection was closed')))
+  function lose(error: Error) {
+    if (isOver) return
+    isOver = true
+    if (!ending) onLost(error)
+  }
+  await client.connect()
+
+  /** What is asked in one turn of the loop is sent in one write. */
+  function collectWrites() {
+    if (isCollecting) return
+    isCollecting = true
+    const { stream } = client.connection
+    stream.cork()
+    setImmediate(() => {
+      isCollecting = false
+      stream.uncork()
+    })
+  }
+
+  return {
+    query(asked) {
+      if (pending === 0) lastAnswer = performance.now()
+      pending += 1
+      collectWrites()
+      return new Promise((resolve, reject) => {
+        client.query(asked, (error: Error | undefined, result: Answer) => {
+          pending -= 1
+          lastAnswer = performance.now()
+          if (!error) return resolve(result)
+          // The server says that it ends the session, before it does.
+          if (isConnectionLost(error)) lose(error)
+          reject(error)
+        })
+      })
+    },
+    pending: () => pending,
+    silentSince: () => (pending > 0 ? lastAnswer : undefined),
+    isOver: () => isOver,
+    destroy(reason) {
+      // pg passes the error on to everything that is pending.
+      client.connection.stream.destroy(reason)
+    },
+    discard() {
+      isOver = true
+      client.connection.stream.destroy()
+    },
+    end: () => (ending ??= isOver ? Promise.resolve() : client.end()),
+    processId: (client as unknown as { processID: number }).processID,
+    onNotification: (listener) =>
+      client.on('notification', ({ payload = '', processId }) => listener(payload, processId)),
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * A bounded number of sessions. Reads share a few of them, each with several statements under way; a transaction has one for
+ * itself.
+ */
+import type { ClientConfig } from 'pg'
+import { type Clock, repeat, settlesWithin } from '../../../base/index.ts'
+import { StorageUnavailable } from '../sql.ts'
+import { createAvailability } from './availability.ts'
+import { openSession, type Session, STATEMENT_TIMEOUT_MS } from './client.ts'
+
+const MAX_READERS = 4
+const MAX_WRITERS = 8
+
+const WATCH_MS = 500
+/** Without an answer for so long, the database is asked whether it is there at all. */
+const SILENCE_MS = 2000
+/** The server ends a statement before that, so the connection is lost although both sides think otherwise. */
+const MAX_SILENCE_MS = STATEMENT_TIMEOUT_MS + 5000
+
+/** A server that does not answer does not hold up the end. */
+const CLOSE_MS = 1000
+
+type Parts = {
+  clock: Clock
+  config: ClientConfig
+  onAway(error: Error): void
+  onBack(): void
+}
+
+/** `isTainted`: a transaction may be open in it, or a lock held. */
+export type Lease = { session: Session; isLong: boolean; isTainted: boolean }
+
+export function createPool({ clock, config, onAway, onBack }: Parts) {
+  const sessions = new Set<Session>()
+  const readers: Session[] = []
+  const idle: Session[] = []
+  const leases = new Set<Lease>()
+  const waiting: (() => void)[] = []
+  let openingReader: Promise<Session> | undefined
+  let writers = 0
+  let closed: Error | undefined
+
+  const availability = createAvailability({
+    clock,
+    async ask() {
+      const session = await openSession(config, () => undefined)
+      await session.end()
+    },
+    onAway(error) {
+      for (const session of sessions) session.destroy(error)
+      onAway(error)
+    },
+    onBack,
+  })
+
+  async function open(): Promise<Session> {
+    try {
+      const session: Session = await openSession(config, () => {
+        sessions.delete(session)
+        availability.doubt()
+      })
+      sessions.add(session)
+      return session
+    } catch (error) {
+      availability.doubt()
+      throw error
+    }
+  }
+
+  const watch = repeat(clock, WATCH_MS, async () => {
+    const now = performance.now()
+    const longOnes = new Set([...leases].filter(({ isLong }) => isLong).map(({ session }) => session))
+    for (const session of sessions) {
+      const silentMs = now - (session.silentSince() ?? now)
+      if (silentMs > SILENCE_MS) availability.doubt()
+      if (silentMs > MAX_SILENCE_MS && !longOnes.has(session)) session.destroy(new Error('no answer came'))
+    }
+  })
+
+  function openReader(): Promise<Session> {
+    openingReader ??= open()
+      .then((session) => {
+        readers.push(session)
+        return session
+      })
+      .finally(() => {
+        openingReader = undefined
+      })
+    return openingReader
+  }
+
+  /** Those that are over make place. */
+  function forgetOver(list: Session[]) {
+    for (let at = list.length - 1; at >= 0; at--) if (list[at]?.isOver()) list.splice(at, 1)
+  }
+
+  async function untilThere() {
+    if (closed) throw closed
+    if (!availability.isThere()) await availability.untilKnown()
+  }
+
+  return {
+    availability,
+    untilThere,
+
+    /** The session with the fewest statements under way. */
+    async reader(): Promise<Session> {
+      await untilThere()
+      forgetOver(readers)
+      const [first] = readers
+      if (!first) return openReader()
+      let best = first
+      for (const one of readers) if (one.pending() < best.pending()) best = one
+      // The next reads use another one; this one does not wait for it, and a failure to open it is noted by `open`.
+      if (best.pending() > 0 && readers.length < MAX_READERS) openReader().catch(() => undefined)
+      return best
+    },
+
+    /** A session that the caller has for itself until it gives it back. */
+    async take(isLong: boolean): Promise<Lease> {
+      while (writers >= MAX_WRITERS && !closed) await new Promise<void>((resolve) => waiting.push(resolve))
+      writers += 1
+      try {
+        await untilThere()
+        forgetOver(idle)
+        const lease = { session: idle.pop() ?? (await open()), isLong, isTainted: false }
+        leases.add(lease)
+        return lease
+      } catch (error) {
+        writers -= 1
+        waiting.shift()?.()
+        throw error
+      }
+    },
+
+    give(lease: Lease) {
+      const { session } = lease
+      leases.delete(lease)
+      writers -= 1
+      if (lease.isTainted) {
+        sessions.delete(session)
+        session.discard()
+      } else if (!session.isOver()) idle.push(session)
+      waiting.shift()?.()
+    },
+
+    async close() {
+      closed ??= new StorageUnavailable('the database is closed')
+      availability.close()
+      for (const wake of waiting.splice(0)) wake()
+      await watch.stop()
+      const ended = Promise.all([...sessions].map((session) => session.end()))
+      if (!(await settlesWithin(clock, ended, CLOSE_MS))) for (const session of sessions) session.discard()
+    },
+  }
+}
+
+export type Pool = ReturnType<typeof createPool>

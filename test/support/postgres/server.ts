@@ -1,0 +1,141 @@
+/** Debian's PostgreSQL 15, started for the tests: a cluster of its own in a temporary folder, on the loopback. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { freePort } from '../certificates/pebble.ts'
+import { type Scope, temporaryFolder } from '../folder.ts'
+import { until } from '../until.ts'
+
+const PROGRAMS = '/usr/lib/postgresql/15/bin'
+
+export const HAS_POSTGRES = existsSync(join(PROGRAMS, 'postgres'))
+
+/** The option of a test that needs it. */
+export const NEEDS_POSTGRES = {
+  skip: HAS_POSTGRES ? false : 'needs Debian\'s package "postgresql-15": apt-get install postgresql-15',
+}
+
+export type Postgres = {
+  /** The address of a database that was there from the beginning. */
+  url: string
+  /** Creates another database, empty or as a copy, and resolves to its address. */
+  createDatabase(copied?: string): Promise<string>
+  /** Of the server's first process. */
+  pid(): number
+  /** Stops it as `pg_ctl stop -m fast` does: sessions are ended. */
+  stop(): Promise<void>
+  /** Starts it again, on the same port. */
+  start(): Promise<void>
+  /** Stops every process of it in the middle of what it does, as a machine that hangs. */
+  freeze(): void
+  thaw(): void
+  /** Runs psql, and resolves to what it prints. */
+  psql(statement: string, url?: string): Promise<string>
+}
+
+type Options = {
+  /** Whether commits reach the disk: needed only where the server is killed, or speed is measured. */
+  isDurable?: boolean
+  settings?: Record<string, string>
+}
+
+const PASSWORD = 'correct-horse'
+
+/** PostgreSQL refuses to run as root. Debian's package makes this user; where it is not root, the user of the tests will do. */
+function owner(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  return { uid: idOf('-u'), gid: idOf('-g') }
+}
+
+export async function startPostgres(t: Scope, { isDurable = false, settings = {} }: Options = {}): Promise<Postgres> {
+  const user = owner()
+  const top = await temporaryFolder(t)
+  await chmod(top, 0o755)
+  const folder = join(top, 'cluster')
+  await mkdir(folder, { mode: 0o700 })
+  if (user) await chown(folder, user.uid, user.gid)
+  const environment = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', PGPASSWORD: PASSWORD }
+  const options = { ...user, env: environment, cwd: '/' }
+  const run = (program: string, args: string[]) => promisify(execFile)(join(PROGRAMS, program), args, options)
+  await run('initdb', ['-D', folder, '-U', 'headland', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
+  const port = await freePort()
+  const all = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    shared_buffers: '32MB',
+    max_connections: '60',
+    ...(isDurable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...settings,
+  }
+  let server: ChildProcess | undefined
+  let log = ''
+
+  async function start() {
+    const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const child = spawn(join(PROGRAMS, 'postgres'), ['-D', folder, ...flags], {
+      ...options,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    server = child
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
+      log += text
+    })
+    await until(async () => {
+      assert.equal(child.exitCode, null, log)
+      return run('pg_isready', ['-q', '-h', '127.0.0.1', '-p', String(port)]).then(
+        () => true,
+        () => false,
+      )
+    }, 'PostgreSQL answers')
+  }
+
+  async function end(signal: 'SIGINT' | 'SIGQUIT') {
+    if (!server || server.exitCode !== null || server.signalCode !== null) return
+    const exited = once(server, 'exit')
+    server.kill(signal)
+    await exited
+  }
+
+  const pid = () => server?.pid ?? 0
+  /** The processes of the server are children of the first one. */
+  const signalAll = (signal: 'SIGSTOP' | 'SIGCONT') => {
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid())], { encoding: 'utf8' })
+    for (const one of [pid(), ...children.split(/\s+/).filter(Boolean).map(Number)]) {
+      try {
+        process.kill(one, signal)
+      } catch (error) {
+        assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH')
+      }
+    }
+  }
+  const urlOf = (database: string) => `postgres://headland:${PASSWORD}@127.0.0.1:${port}/${database}`
+  const psql = async (statement: string, url = urlOf('postgres')) =>
+    (await run('psql', ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', statement, url])).stdout.trim()
+
+  let databases = 0
+  await start()
+  t.after(async () => {
+    signalAll('SIGCONT')
+    await end('SIGQUIT')
+  })
+  return {
+    url: urlOf('postgres'),
+    async createDatabase(copied = '/template0') {
+      const name = `headland_${++databases}`
+      await psql(`CREATE DATABASE ${name} TEMPLATE ${copied.split('/').at(-1)} STRATEGY file_copy`)
+      return urlOf(name)
+    },
+    pid,
+    stop: () => end('SIGINT'),
+    start,
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
+    psql,
+  }
+}
