@@ -2,6 +2,7 @@
  * How the service and operators' commands open the data folder. Chooses the adapters behind the
  * interfaces of `storage/`.
  */
+import { existsSync } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import {
   createAccounts,
@@ -16,22 +17,33 @@ import { createChanges, createIds, systemClock } from './base/index.ts'
 import { newestBuildId, readArchives } from './builds/index.ts'
 import { type DataFiles, filesIn } from './data-files.ts'
 import { newestDeploymentId } from './deployments/index.ts'
+import { objectStoreOf } from './object-store.ts'
 import { createOperations, newestOperationId } from './operations/index.ts'
 import type { Config } from './settings.ts'
 import { openDiskBlobs } from './storage/blobs/blobs-disk.ts'
-import { createBallast, MIGRATIONS, migrate, type Reader, refuseRestoring, refuseTriggers } from './storage/index.ts'
+import {
+  type Blobs,
+  createBallast,
+  MIGRATIONS,
+  migrate,
+  type Reader,
+  refuseRestoring,
+  refuseTriggers,
+} from './storage/index.ts'
 import { openSqlite, openSqliteApart } from './storage/sql/sqlite.ts'
 import { newestTriggerId } from './triggers/index.ts'
 import { version } from './version.ts'
 
 /** For operators' commands that do not open the data folder, or for which it need not exist yet. */
-export const dataFolder = ({ dataDir, masterKey }: Config) => ({
-  dataDir,
-  database: filesIn(dataDir).database,
-  masterKey: { file: filesIn(dataDir).masterKey, given: masterKey?.reveal() },
+export const dataFolder = (config: Config) => ({
+  dataDir: config.dataDir,
+  database: filesIn(config.dataDir).database,
+  masterKey: { file: filesIn(config.dataDir).masterKey, given: config.masterKey?.reveal() },
   openSql: openSqlite,
   openForeignSql: openSqliteApart,
   version,
+  objectStore: config.objectStore,
+  probeObjectStore: probeOf(config),
 })
 
 type OpenOptions = {
@@ -88,4 +100,24 @@ export async function newestId(sql: Reader): Promise<string | undefined> {
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>
 
-export const openBlobs = ({ blobs }: DataFiles) => openDiskBlobs(blobs)
+/** Archives: on the disk, or in the object store if there is one. Its adapter is loaded for those who use it. */
+export async function openBlobs({ blobs, objectCache }: DataFiles, config: Config): Promise<Blobs> {
+  const store = objectStoreOf(config)
+  if (!store) return openDiskBlobs(blobs)
+  const { createMovingBlobs, openS3Blobs } = await import('./storage/blobs/s3/blobs-s3.ts')
+  const inStore = await openS3Blobs({
+    ...store,
+    cache: { folder: objectCache, maxBytes: config.objectStoreCacheBytes },
+  })
+  return existsSync(blobs) ? createMovingBlobs(await openDiskBlobs(blobs), inStore) : inStore
+}
+
+/** Undefined where there is no object store. */
+function probeOf(config: Config) {
+  if (config.objectStore === undefined) return undefined
+  return async () => {
+    const { probeBucket } = await import('./storage/blobs/s3/blobs-s3.ts')
+    const store = objectStoreOf(config)
+    return store && probeBucket(store)
+  }
+}

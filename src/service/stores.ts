@@ -11,7 +11,7 @@ type Parts = { config: Config; files: DataFiles; database: Database }
 
 export async function openStores({ config, files, database }: Parts) {
   const { sql, clock, newId } = database
-  const archives = createArchives({ blobs: await openBlobs(files), limits: archiveLimits(config) })
+  const archives = createArchives({ blobs: await openBlobs(files, config), limits: archiveLimits(config) })
   const outputLimits = { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles }
   const outputs = createOutputs({ folder: files.outputs, limits: outputLimits })
   await outputs.sweep()

@@ -18,6 +18,9 @@ import { ObjectDamaged, ObjectStoreFault } from './faults.ts'
 import { createObjects, type Objects } from './objects.ts'
 import { createUploads } from './upload.ts'
 
+export { createMovingBlobs } from '../blobs-moving.ts'
+export { probeBucket } from './probe.ts'
+
 export type S3Options = {
   bucket: Bucket
   /** What all keys begin with; empty for none. */
