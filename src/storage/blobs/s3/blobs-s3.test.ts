@@ -10,10 +10,10 @@ import { BUCKET, KEYS, type S3Server, startS3Server } from '../../../../test/sup
 import { Secret } from '../../../base/index.ts'
 import type { Digest } from '../blobs.ts'
 import { openS3Blobs, type S3Options } from './blobs-s3.ts'
-import { PATIENCE } from './client.ts'
+import { TIMEOUTS } from './client.ts'
 
 /** Long enough for a busy machine. */
-const USUAL = { ...PATIENCE, idleMs: 2000, writeMs: 60_000, readMs: 60_000, pauseMs: 2 }
+const USUAL = { ...TIMEOUTS, idleMs: 2000, writeMs: 60_000, readMs: 60_000, pauseMs: 2 }
 /** For a store that stays away. */
 const SHORT = { ...USUAL, writeMs: 300, readMs: 300 }
 const LARGE_BYTES = 20 * 1024 * 1024
@@ -38,7 +38,7 @@ async function openOn(t: TestContext, server: S3Server, changes: Changes = {}) {
     },
     prefix,
     cache: { folder, maxBytes },
-    patience: changes.isAway ? SHORT : USUAL,
+    timeouts: changes.isAway ? SHORT : USUAL,
   }
   const blobs = await openS3Blobs(options)
   t.after(blobs.close)

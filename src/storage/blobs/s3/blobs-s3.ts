@@ -13,7 +13,7 @@ import { createTurns } from '../../../base/index.ts'
 import { BlobNotFound, type Blobs, checkDigest, type Digest } from '../blobs.ts'
 import { ABANDONED_AFTER_MS, writeDraft } from '../drafts.ts'
 import { type Borrowed, type Cache, openCache } from './cache.ts'
-import { type Bucket, createClient, type Patience } from './client.ts'
+import { type Bucket, createClient, type Timeouts } from './client.ts'
 import { ObjectDamaged, ObjectStoreFault } from './faults.ts'
 import { createObjects, type Objects } from './objects.ts'
 import { createUploads } from './upload.ts'
@@ -27,7 +27,7 @@ export type S3Options = {
   prefix: string
   /** Where copies are kept, and how many bytes of them. */
   cache: { folder: string; maxBytes: number }
-  patience?: Patience
+  timeouts?: Timeouts
 }
 
 /** A process that removes a blob is done with it, or dead, after this time: its requests have time-outs. */
@@ -35,7 +35,7 @@ const REMOVED_AFTER_MS = 60_000
 const LOOK_AGAIN_MS = 200
 
 export async function openS3Blobs(options: S3Options): Promise<Blobs & { close(): void }> {
-  const objects = createObjects(createClient(options.bucket, options.patience), options.prefix)
+  const objects = createObjects(createClient(options.bucket, options.timeouts), options.prefix)
   const cache = await openCache(options.cache.folder, options.cache.maxBytes)
   const uploads = createUploads(objects)
   const inTurn = createTurns()

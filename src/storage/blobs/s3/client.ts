@@ -11,10 +11,12 @@ export type Bucket = Credentials & {
   bucket: string
   /** Whether the bucket is the first part of the path, and not of the host name. */
   isPathStyle: boolean
+  /** For the time in signatures. */
+  now?: () => Date
 }
 
 /** How long the store may take. */
-export type Patience = {
+export type Timeouts = {
   /** Without a byte in either direction, connecting included. */
   idleMs: number
   /** For one request, whatever arrives. */
@@ -27,7 +29,7 @@ export type Patience = {
   pauseMs: number
 }
 
-export const PATIENCE: Patience = {
+export const TIMEOUTS: Timeouts = {
   idleMs: 15_000,
   requestMs: 10 * 60_000,
   writeMs: 8000,
@@ -53,7 +55,7 @@ export type Answer = { status: number; headers: http.IncomingHttpHeaders; text: 
 
 const NO_BODY = Buffer.alloc(0)
 
-export function createClient(bucket: Bucket, patience: Patience = PATIENCE) {
+export function createClient(bucket: Bucket, timeouts: Timeouts = TIMEOUTS) {
   const { endpoint, isPathStyle } = bucket
   const transport = endpoint.protocol === 'https:' ? https : http
   const agent = new transport.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, scheduling: 'lifo' })
@@ -65,7 +67,7 @@ export function createClient(bucket: Bucket, patience: Patience = PATIENCE) {
   function send({ method, key, query = {}, headers = {}, body = NO_BODY }: ObjectRequest): Promise<IncomingMessage> {
     const path = pathText(...above, ...(isPathStyle ? [bucket.bucket] : []), key)
     const unsigned = { method, host, path, query, headers, bodyDigest: hash('sha256', body, 'hex') }
-    const all = signed(unsigned, bucket, new Date())
+    const all = signed(unsigned, bucket, bucket.now?.() ?? new Date())
     const search = queryText(query)
     return new Promise((resolve, reject) => {
       const request = transport.request({
@@ -75,10 +77,10 @@ export function createClient(bucket: Bucket, patience: Patience = PATIENCE) {
         port: endpoint.port || undefined,
         path: search ? `${path}?${search}` : path,
         headers: { ...all, 'content-length': body.length },
-        timeout: patience.idleMs,
+        timeout: timeouts.idleMs,
       })
       const giveUp = () => request.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }))
-      const deadline = setTimeout(giveUp, patience.requestMs)
+      const deadline = setTimeout(giveUp, timeouts.requestMs)
       request.once('timeout', giveUp)
       request.once('close', () => clearTimeout(deadline))
       request.once('error', (error) => reject(unanswered(error, host)))
@@ -117,7 +119,7 @@ export function createClient(bucket: Bucket, patience: Patience = PATIENCE) {
    */
   async function insist<T>(withinMs: number, attempt: () => Promise<T>): Promise<T> {
     const began = performance.now()
-    for (let pauseMs = patience.pauseMs; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    for (let pauseMs = timeouts.pauseMs; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
       try {
         return await attempt()
       } catch (error) {
@@ -132,11 +134,11 @@ export function createClient(bucket: Bucket, patience: Patience = PATIENCE) {
 
   return {
     host,
-    patience,
+    timeouts,
     open,
     insist,
-    /** For answers that are short; `patience` says who waits for it. */
-    async ask(request: ObjectRequest, withinMs: number = patience.writeMs): Promise<Answer> {
+    /** For answers that are short; `timeouts` says who waits for it. */
+    async ask(request: ObjectRequest, withinMs: number = timeouts.writeMs): Promise<Answer> {
       return insist(withinMs, async () => {
         const answer = await open(request)
         return { status: answer.statusCode ?? 0, headers: answer.headers, text: await textIn(answer) }

@@ -62,7 +62,7 @@ export function createObjects(client: Client, prefix: string) {
      * progress. Undefined if there is no such object.
      */
     async get(name: string, from = 0): Promise<{ bytes: AsyncIterable<Buffer>; from: number } | undefined> {
-      const answer = await client.insist(client.patience.readMs, () =>
+      const answer = await client.insist(client.timeouts.readMs, () =>
         client.open({
           method: 'GET',
           key: keyOf(name),

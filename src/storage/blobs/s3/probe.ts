@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { randomToken } from '../../../base/index.ts'
-import { type Bucket, createClient, PATIENCE } from './client.ts'
+import { type Bucket, createClient, TIMEOUTS } from './client.ts'
 import { createObjects } from './objects.ts'
 
 export type Probed = {
@@ -20,7 +20,7 @@ const PROBE_BYTES = 1024
 /** Rejects with words that say what to do. */
 export async function probeBucket({ bucket, prefix }: { bucket: Bucket; prefix: string }): Promise<Probed> {
   const objects = createObjects(
-    createClient(bucket, { ...PATIENCE, idleMs: 5000, writeMs: 2000, readMs: 2000 }),
+    createClient(bucket, { ...TIMEOUTS, idleMs: 5000, writeMs: 2000, readMs: 2000 }),
     prefix,
   )
   const name = `checks/${randomToken()}`
