@@ -137,7 +137,7 @@ export function createClient(bucket: Bucket, timeouts: Timeouts = TIMEOUTS) {
     timeouts,
     open,
     insist,
-    /** For answers that are short; `timeouts` says who waits for it. */
+    /** For short answers. */
     async ask(request: ObjectRequest, withinMs: number = timeouts.writeMs): Promise<Answer> {
       return insist(withinMs, async () => {
         const answer = await open(request)
