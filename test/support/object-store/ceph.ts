@@ -143,6 +143,9 @@ osd_class_load_list = *
 osd_class_default_list = *
 plugin_dir = ${libraries}/ceph
 erasure_code_dir = ${libraries}/ceph/erasure-code
+rgw_gc_obj_min_wait = 5
+rgw_gc_processor_period = 5
+rgw_gc_processor_max_time = 5
 rgw_frontends = beast endpoint=127.0.0.1:${port}
 `
 }

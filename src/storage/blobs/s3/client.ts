@@ -1,5 +1,5 @@
 /** Sends signed requests to a bucket, and sends them again while the store is away for a moment. */
-import { hash } from 'node:crypto'
+import { hash, webcrypto } from 'node:crypto'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -64,13 +64,14 @@ export function createClient(bucket: Bucket, timeouts: Timeouts = TIMEOUTS) {
   const above = endpoint.pathname.split('/').filter(Boolean)
 
   /** One attempt. The answer's body is to be read by the caller. */
-  function send({ method, key, query = {}, headers = {}, body = NO_BODY }: ObjectRequest): Promise<IncomingMessage> {
+  async function send(request: ObjectRequest): Promise<IncomingMessage> {
+    const { method, key, query = {}, headers = {}, body = NO_BODY } = request
     const path = pathText(...above, ...(isPathStyle ? [bucket.bucket] : []), key)
-    const unsigned = { method, host, path, query, headers, bodyDigest: hash('sha256', body, 'hex') }
+    const unsigned = { method, host, path, query, headers, bodyDigest: await digestOf(body) }
     const all = signed(unsigned, bucket, bucket.now?.() ?? new Date())
     const search = queryText(query)
-    return new Promise((resolve, reject) => {
-      const request = transport.request({
+    return await new Promise((resolve, reject) => {
+      const sent = transport.request({
         agent,
         method,
         host: hostname.replace(/^\[(.*)\]$/, '$1'),
@@ -79,13 +80,13 @@ export function createClient(bucket: Bucket, timeouts: Timeouts = TIMEOUTS) {
         headers: { ...all, 'content-length': body.length },
         timeout: timeouts.idleMs,
       })
-      const giveUp = () => request.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }))
+      const giveUp = () => sent.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }))
       const deadline = setTimeout(giveUp, timeouts.requestMs)
-      request.once('timeout', giveUp)
-      request.once('close', () => clearTimeout(deadline))
-      request.once('error', (error) => reject(unanswered(error, host)))
-      request.once('response', resolve)
-      request.end(body)
+      sent.once('timeout', giveUp)
+      sent.once('close', () => clearTimeout(deadline))
+      sent.once('error', (error) => reject(unanswered(error, host)))
+      sent.once('response', resolve)
+      sent.end(body)
     })
   }
 
@@ -149,3 +150,11 @@ export function createClient(bucket: Bucket, timeouts: Timeouts = TIMEOUTS) {
 }
 
 export type Client = ReturnType<typeof createClient>
+
+const LARGE_BYTES = 256 * 1024
+
+/** A large body is hashed by another thread, while others are sent. */
+async function digestOf(body: Buffer): Promise<string> {
+  if (body.length < LARGE_BYTES) return hash('sha256', body, 'hex')
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', body)).toString('hex')
+}
