@@ -72,9 +72,9 @@ export function faultOf({ status, body, date, retryAfter }: ErrorAnswer, bucket:
   })
 }
 
-type Said = { status: number; body: string; date: string | undefined; bucket: string }
+type Refusal = { status: number; body: string; date: string | undefined; bucket: string }
 
-function wordsFor(code: string, { status, body, date, bucket }: Said): string {
+function wordsFor(code: string, { status, body, date, bucket }: Refusal): string {
   if (code === 'RequestTimeTooSkewed') {
     const seconds = Math.round(Math.abs(Date.now() - Date.parse(date ?? '')) / 1000)
     const by = Number.isNaN(seconds) ? '' : ` by ${seconds.toLocaleString('en')} seconds`
