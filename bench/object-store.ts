@@ -45,6 +45,7 @@ async function measure(ceph: Ceph, folder: string) {
       ...{ keyId: ceph.keyId, secret: new Secret(ceph.secret) },
     },
     prefix: 'bench',
+    owner: 'bench',
     cache: { folder: join(folder, 'cache'), maxBytes: 1 },
   })
   const rates = { ours: [] as number[], signed: [] as number[], unsigned: [] as number[] }

@@ -101,12 +101,14 @@ export async function newestId(sql: Reader): Promise<string | undefined> {
 export type Database = Awaited<ReturnType<typeof openDatabase>>
 
 /** Archives: on the disk, or in the object store if there is one. Its adapter is loaded for those who use it. */
-export async function openBlobs({ blobs, objectCache }: DataFiles, config: Config): Promise<Blobs> {
+export async function openBlobs(files: DataFiles, config: Config, owner: string): Promise<Blobs> {
+  const { blobs, objectCache } = files
   const store = objectStoreOf(config)
   if (!store) return openDiskBlobs(blobs)
   const { createMovingBlobs, openS3Blobs } = await import('./storage/blobs/s3/blobs-s3.ts')
   const inStore = await openS3Blobs({
     ...store,
+    owner,
     cache: { folder: objectCache, maxBytes: config.objectStoreCacheBytes },
   })
   return existsSync(blobs) ? createMovingBlobs(await openDiskBlobs(blobs), inStore) : inStore

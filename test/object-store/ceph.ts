@@ -20,6 +20,7 @@ async function runSuites() {
     const blobs = await openS3Blobs({
       bucket: { endpoint: new URL(endpoint), secret: new Secret(secret), bucket, region, keyId, isPathStyle: true },
       prefix: `blobs-suite/${++prefixes}`,
+      owner: 'tests',
       cache: { folder: await temporaryFolder(t), maxBytes: 1e9 },
     })
     t.after(blobs.close)

@@ -26,6 +26,7 @@ type Changes = {
   secret?: string
   region?: string
   isAway?: true
+  owner?: string
 }
 
 async function openOn(t: TestContext, server: S3Server, changes: Changes = {}) {
@@ -37,6 +38,7 @@ async function openOn(t: TestContext, server: S3Server, changes: Changes = {}) {
       ...{ keyId, secret: new Secret(secret) },
     },
     prefix,
+    owner: changes.owner ?? 'service a',
     cache: { folder, maxBytes },
     timeouts: changes.isAway ? SHORT : USUAL,
   }
@@ -253,7 +255,7 @@ test('what is put again counts as put now', async (t) => {
   assert.equal(await blobs.remove(digest, { putSince: Date.now() - 60_000 }), false)
   for (const stored of server.objects.values()) stored.time -= 2 * 60 * 60 * 1000
   assert.equal(await blobs.remove(digest, { putSince: Date.now() - 60_000 }), true)
-  assert.equal(server.objects.size, 0)
+  assert.deepEqual([...server.objects.keys()], ['team a/home/owner'])
 })
 
 test('a blob that one process puts while another removes it is there afterwards', async (t) => {
@@ -349,4 +351,21 @@ test('a list has every blob, on however many pages', async (t) => {
   const { blobs } = await setUp(t)
   const put = await Promise.all(Array.from({ length: 7 }, () => blobs.put(from(randomBytes(10)))))
   assert.deepEqual((await blobs.list()).toSorted(), put.map(({ digest }) => digest).toSorted())
+})
+
+test('a service removes and lists nothing below the prefix of another one', async (t) => {
+  const { server, blobs } = await setUp(t)
+  const { digest } = await blobs.put(from(Buffer.from('x')))
+  assert.deepEqual(await blobs.list(), [digest])
+  const { blobs: other } = await openOn(t, server, { owner: 'service b' })
+  const words = /belongs to another service, whose master key is service a\. Choose another prefix/
+  for (const refused of [other.list(), other.remove(digest), other.sweep()]) await assert.rejects(refused, words)
+  assert.equal(await blobs.has(digest), true)
+})
+
+test('of two services that come to a prefix at once, one has it', async (t) => {
+  const server = await startS3Server(t)
+  const both = await Promise.all(['a', 'b'].map((owner) => openOn(t, server, { owner })))
+  const ended = await Promise.allSettled(both.map(({ blobs }) => blobs.list()))
+  assert.deepEqual(ended.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })

@@ -16,6 +16,7 @@ import { type Borrowed, type Cache, openCache } from './cache.ts'
 import { type Bucket, createClient, type Timeouts } from './client.ts'
 import { ObjectDamaged, ObjectStoreFault } from './faults.ts'
 import { createObjects, type Objects } from './objects.ts'
+import { createOwnership } from './owner.ts'
 import { createUploads } from './upload.ts'
 
 export { createMovingBlobs } from '../blobs-moving.ts'
@@ -25,6 +26,8 @@ export type S3Options = {
   bucket: Bucket
   /** What all keys begin with; empty for none. */
   prefix: string
+  /** The service that the prefix belongs to. */
+  owner: string
   /** Where copies are kept, and how many bytes of them. */
   cache: { folder: string; maxBytes: number }
   timeouts?: Timeouts
@@ -38,6 +41,7 @@ export async function openS3Blobs(options: S3Options): Promise<Blobs & { close()
   const objects = createObjects(createClient(options.bucket, options.timeouts), options.prefix)
   const cache = await openCache(options.cache.folder, options.cache.maxBytes)
   const uploads = createUploads(objects)
+  const beOwner = createOwnership(objects, options.owner)
   const inTurn = createTurns()
   const fetches = new Map<Digest, Promise<void>>()
   const damaged = new Set<Digest>()
@@ -136,6 +140,7 @@ export async function openS3Blobs(options: S3Options): Promise<Blobs & { close()
       }
     },
     async list() {
+      await beOwner()
       const found = await objects.list('blobs/')
       return found.flatMap(({ name }): Digest[] => {
         const hex = /^blobs\/[0-9a-f]{2}\/([0-9a-f]{64})$/.exec(name)?.[1]
@@ -144,6 +149,7 @@ export async function openS3Blobs(options: S3Options): Promise<Blobs & { close()
     },
     async remove(digest, unless) {
       const names = namesOf(digest)
+      await beOwner()
       return inTurn(digest, async () => {
         if (unless && (await wasPutSince(digest, unless.putSince))) return false
         await objects.put(names.removing, NOTHING)
@@ -160,6 +166,7 @@ export async function openS3Blobs(options: S3Options): Promise<Blobs & { close()
     },
     async sweep() {
       await cache.sweep()
+      await beOwner()
       await uploads.sweep('blobs/')
       for (const { name, ageMs } of await objects.list('blobs-removing/')) {
         if (ageMs > ABANDONED_AFTER_MS) await objects.remove(name)
