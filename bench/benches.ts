@@ -19,6 +19,7 @@ import { idleStatic } from './idle-static.ts'
 import { instances } from './instances.ts'
 import { largeSites } from './large-sites.ts'
 import { listEnvironments } from './list-environments.ts'
+import { objectStore } from './object-store.ts'
 import { operationRead } from './operation-read.ts'
 import { routeChanges } from './route-changes.ts'
 import { start } from './start.ts'
@@ -31,6 +32,7 @@ export const BENCHES: readonly Bench[] = [
   listEnvironments,
   claim,
   upload,
+  objectStore,
   webhook,
   nextByHand,
   idleStatic,

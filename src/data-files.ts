@@ -9,6 +9,8 @@ export const filesIn = (dataDir: string) => ({
   routes: join(dataDir, 'routes.log'),
   certificates: join(dataDir, 'certificates.json'),
   blobs: join(dataDir, 'blobs'),
+  /** Copies of what is in the object store. */
+  objectCache: join(dataDir, 'object-cache'),
   outputs: join(dataDir, 'outputs'),
   packages: join(dataDir, 'packages'),
   logs: join(dataDir, 'logs'),

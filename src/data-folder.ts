@@ -19,10 +19,12 @@ import { Refused } from './contract/index.ts'
 import { type DataFiles, filesIn } from './data-files.ts'
 import { takeDataFolder } from './data-lock.ts'
 import { newestDeploymentId } from './deployments/index.ts'
+import { objectStoreOf } from './object-store.ts'
 import { createOperations, newestOperationId } from './operations/index.ts'
 import { type Config, ROLES } from './settings.ts'
 import { openDiskBlobs } from './storage/blobs/blobs-disk.ts'
 import {
+  type Blobs,
   copyToSqlite,
   createBallast,
   MIGRATIONS,
@@ -37,18 +39,20 @@ import { newestTriggerId } from './triggers/index.ts'
 import { version } from './version.ts'
 
 /** For operators' commands that do not open the data folder, or for which it need not exist yet. */
-export const dataFolder = ({ dataDir, masterKey, databaseUrl }: Config) => ({
-  dataDir,
-  database: filesIn(dataDir).database,
-  movedDatabase: filesIn(dataDir).movedDatabase,
-  databaseUrl,
+export const dataFolder = (config: Config) => ({
+  dataDir: config.dataDir,
+  database: filesIn(config.dataDir).database,
+  movedDatabase: filesIn(config.dataDir).movedDatabase,
+  databaseUrl: config.databaseUrl,
   openPostgres: openServerAt,
-  copyDatabase: databaseUrl && copyServer,
-  lock: () => takeDataFolder(dataDir, ROLES),
-  masterKey: { file: filesIn(dataDir).masterKey, given: masterKey?.reveal() },
+  copyDatabase: config.databaseUrl && copyServer,
+  lock: () => takeDataFolder(config.dataDir, ROLES),
+  masterKey: { file: filesIn(config.dataDir).masterKey, given: config.masterKey?.reveal() },
   openSql: openSqlite,
   openForeignSql: openSqliteApart,
   version,
+  objectStore: config.objectStore,
+  probeObjectStore: probeOf(config),
 })
 
 /** Loaded only here: SQLite needs nothing of it. */
@@ -156,4 +160,26 @@ export async function newestId(sql: Reader): Promise<string | undefined> {
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>
 
-export const openBlobs = ({ blobs }: DataFiles) => openDiskBlobs(blobs)
+/** Archives: on the disk, or in the object store if there is one. Its adapter is loaded for those who use it. */
+export async function openBlobs(files: DataFiles, config: Config, owner: string): Promise<Blobs> {
+  const { blobs, objectCache } = files
+  const store = objectStoreOf(config)
+  if (!store) return openDiskBlobs(blobs)
+  const { createMovingBlobs, openS3Blobs } = await import('./storage/blobs/s3/blobs-s3.ts')
+  const inStore = await openS3Blobs({
+    ...store,
+    owner,
+    cache: { folder: objectCache, maxBytes: config.objectStoreCacheBytes },
+  })
+  return existsSync(blobs) ? createMovingBlobs(await openDiskBlobs(blobs), inStore) : inStore
+}
+
+/** Undefined where there is no object store. */
+function probeOf(config: Config) {
+  if (config.objectStore === undefined) return undefined
+  return async () => {
+    const { probeBucket } = await import('./storage/blobs/s3/blobs-s3.ts')
+    const store = objectStoreOf(config)
+    return store && probeBucket(store)
+  }
+}

@@ -1,6 +1,14 @@
-/** How the text of a setting is read. Each throws an error whose message completes "the setting is …: it must be …". */
+/** How the text of a setting is read. Each parser throws an error whose message completes "the setting is …: it must be …". */
 import { isIP } from 'node:net'
 import { parseDatabaseAddress, Secret } from './base/index.ts'
+
+export type Setting<T> = { meaning: string; byDefault: string; isSecret?: true; parse(text: string): T }
+
+export const setting = <T>(byDefault: string, meaning: string, parse: (text: string) => T): Setting<T> => ({
+  byDefault,
+  meaning,
+  parse,
+})
 
 export type Listen = { host: string; port: number }
 

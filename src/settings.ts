@@ -2,6 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
+import { OBJECT_STORE_SETTINGS, type ObjectStoreConfig } from './object-store.ts'
 import {
   count,
   countOrNone,
@@ -21,12 +22,14 @@ import {
   parseList,
   parseListen,
   parseRanges,
+  type Setting,
   seconds,
+  setting,
 } from './setting-texts.ts'
 
 export { formatListen, type Listen } from './setting-texts.ts'
 
-export type Config = {
+export type Config = ObjectStoreConfig & {
   dataDir: string
   listen: Listen
   edgeListen: Listen
@@ -108,14 +111,6 @@ export type Role = (typeof ROLES)[number]
 /** How names are proven to the CA; `auto` uses the one that works. */
 const ACME_CHALLENGES = ['auto', 'http-01', 'tls-alpn-01'] as const
 type AcmeChallenge = (typeof ACME_CHALLENGES)[number]
-
-type Setting<T> = { meaning: string; byDefault: string; isSecret?: true; parse(text: string): T }
-
-const setting = <T>(byDefault: string, meaning: string, parse: (text: string) => T): Setting<T> => ({
-  byDefault,
-  meaning,
-  parse,
-})
 
 /** Build tools start threads by the number of processors. */
 const PROCESSES = Math.max(512, 64 * availableParallelism())
@@ -202,6 +197,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     ),
     isSecret: true,
   },
+  ...OBJECT_STORE_SETTINGS,
   trustedProxies: setting(
     '',
     'Addresses or CIDR ranges whose `X-Forwarded-For` is trusted, separated by commas.',

@@ -1,6 +1,6 @@
 /**
  * Installs what the tests need when run as root on Debian, and otherwise prints it in one line. With `--wordpress` also
- * what a real WordPress needs.
+ * what a real WordPress needs, with `--object-store` a real object store.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -19,6 +19,7 @@ import { createLog } from '../src/base/index.ts'
 import { openPortal } from '../src/portal/index.ts'
 import { isLong } from './support/long.ts'
 import { prepareDocker } from './support/machine/docker-packages.ts'
+import { prepareCeph } from './support/object-store/ceph-packages.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -92,6 +93,8 @@ if (missing.length > 0) {
 
 if (isRoot && isOnPath('apt-get')) unpackProxies()
 if (isRoot && isOnPath('apt-get') && isLong) prepareDocker()
+
+if (isRoot && isOnPath('apt-get') && process.argv.includes('--object-store')) prepareCeph()
 
 const compileCache = join(import.meta.dirname, '..', 'node_modules', '.cache', 'tests')
 execFileSync(process.execPath, [join(import.meta.dirname, 'support', 'compile-tests.ts')], {

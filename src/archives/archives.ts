@@ -64,18 +64,20 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
     has: (digest) => blobs.has(digest),
 
     async checksums(digest) {
-      return await withArchive(
-        await blobs.file(digest),
-        limits,
-        ({ files }) => new Map(files.map(({ path, entry }) => [path, `${entry.crc32}-${entry.bytes}`])),
+      return await blobs.withFile(digest, (path) =>
+        withArchive(
+          path,
+          limits,
+          ({ files }) => new Map(files.map(({ path, entry }) => [path, `${entry.crc32}-${entry.bytes}`])),
+        ),
       )
     },
 
-    look: async (digest, use) => lookInto(await blobs.file(digest), limits, use),
+    look: (digest, use) => blobs.withFile(digest, (path) => lookInto(path, limits, use)),
 
     async unpack(digest, folder, options = {}) {
-      return await withArchive(await blobs.file(digest), limits, (contents, file) =>
-        unpackTo(folder, contents, file, options),
+      return await blobs.withFile(digest, (path) =>
+        withArchive(path, limits, (contents, file) => unpackTo(folder, contents, file, options)),
       )
     },
 

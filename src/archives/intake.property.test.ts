@@ -32,7 +32,8 @@ async function workbench(t: TestContext, limits = LIMITS) {
   await writeFile(join(top, 'beside'), 'beside')
   await writeFile(join(inner, 'beside'), 'beside')
   const path = join(top, 'archive.zip')
-  const archives = createArchives({ blobs: { file: async () => path } as Partial<Blobs> as Blobs, limits })
+  const blobs = { withFile: (_, use) => use(path) } as Partial<Blobs> as Blobs
+  const archives = createArchives({ blobs, limits })
 
   return {
     top,

@@ -82,7 +82,7 @@ test('the one file of a form is stored as it came, under its digest', async (t) 
   const server = await startServer(t)
   const answer = await server.post(GOOD_FORM, FORM)
   assert.deepEqual(answer, { digest: digestOf(ZIP), bytes: ZIP.length, files: 3 })
-  assert.deepEqual(await readFile(await server.blobs.file(answer.digest ?? 'sha256:')), ZIP)
+  assert.deepEqual(await server.blobs.withFile(answer.digest ?? 'sha256:', (file) => readFile(file)), ZIP)
 })
 
 test('a form that fetch makes is taken', async (t) => {

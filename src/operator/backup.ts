@@ -21,6 +21,7 @@ import { bytesInWords, printableLine, randomToken } from '../base/index.ts'
 import { EXIT, optionText, UsageError } from '../contract/index.ts'
 import type { CommandCall, DataFolder } from './command.ts'
 import { dumpCommand } from './database.ts'
+import { notInBackup } from './object-store.ts'
 
 const STREAM = '-'
 
@@ -47,7 +48,10 @@ export async function backUp(call: CommandCall): Promise<number> {
     ? await writeBackup(bytes, path, { draft, isForced: options.force === true })
     : await stream(bytes, work.signal)
   work.end()
+  packed.missing = packed.missing.filter(isLostIn(folder))
   warnOfFaults(packed, folder.dataDir)
+  const elsewhere = await notInBackup(folder)
+  if (elsewhere) warn(elsewhere)
   if (packed.keyId === null) warn(UNPROVEN)
   else if (!isKeyInside) warnOfKey(packed.keyId, folder)
   const dump = dumpCommand(folder)
@@ -87,7 +91,7 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
     file === STREAM ? process.stdin : createReadStream(file, { highWaterMark: 1024 * 1024 }),
   )
   const isCheck = options.check === true
-  const { head, files, bytes, missing, unproven } = await (isCheck
+  const { head, files, bytes, unproven, ...verified } = await (isCheck
     ? checkBackup(parts, source, work)
     : restore(parts, source, work)
   ).catch((error) => {
@@ -96,6 +100,7 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
   })
   work.end()
   if (unproven !== undefined) warn(`WARNING: nothing proves that this backup is yours: ${unproven}. ${DECIDES}`)
+  const missing = verified.missing.filter(isLostIn(folder))
   warnOfMissing({ missing }, 'when the backup was made')
   const seconds = secondsSince(began)
   const made = `made ${head.createTime} by Headland ${head.headland}`
@@ -204,6 +209,12 @@ function warnOfFaults({ missing, damaged, leftOut }: Packed, dataDir: string) {
 function warnOfMissing({ missing }: Pick<Verified, 'missing'>, where: string) {
   if (missing.length > 0) warn(`already missing ${where}: ${some(missing)}. Rebuild the environments that use them.`)
 }
+
+/** Archives that are not in the data folder are in the object store, if there is one. */
+const isLostIn =
+  ({ objectStore }: DataFolder) =>
+  (path: string): boolean =>
+    objectStore === undefined || !path.startsWith('blobs/')
 
 const some = (paths: readonly string[]): string =>
   [...paths.slice(0, 5), ...(paths.length > 5 ? [`${paths.length - 5} more`] : [])].join(', ')

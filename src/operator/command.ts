@@ -36,6 +36,19 @@ export type DataFolder = {
   copyDatabase?: ((sql: Sql, file: string) => Promise<void>) | undefined
   /** Of this Headland. */
   version: string
+  /** Where archives are if they are not in the data folder. */
+  objectStore?: string | undefined
+  /** A write, a read and a delete; rejects with words that say what to do. */
+  probeObjectStore?: (() => Promise<ProbedStore | undefined>) | undefined
+}
+
+export type ProbedStore = {
+  host: string
+  writeMs: number
+  readMs: number
+  deleteMs: number
+  /** Whether old versions are kept; undefined if the store does not say. */
+  isVersioned: boolean | undefined
 }
 
 /** `ok`; `weaker`: the service runs, with less protection or comfort; `broken`: it does not run. */

@@ -19,6 +19,7 @@ import {
 import { certificateFinding } from './certificates.ts'
 import type { DataFolder, Finding } from './command.ts'
 import { databaseFinding } from './database.ts'
+import { objectStoreFindings } from './object-store.ts'
 
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 const PROBE_TIMEOUT_MS = 10_000
@@ -42,7 +43,7 @@ export type Examined = {
 export async function examine(examined: Examined): Promise<Finding[]> {
   const { dataDir, masterKeyFile, bubblewrap, network, domain, folder, hasAcme } = examined
   const problem = networkProblem(network)
-  return Promise.all([
+  const findings = await Promise.all([
     nodeVersion(),
     versions(examined),
     user(),
@@ -58,6 +59,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
     ownAddresses({ problem, domain }),
     certificateFinding(folder, hasAcme),
   ])
+  return [...findings, ...(await objectStoreFindings(folder))]
 }
 
 const ok = (part: string, found: string): Finding => ({ part, state: 'ok', found, advice: '' })

@@ -106,7 +106,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const traffic = await openTraffic({ config, log, database })
   // Stops after the edges, which send their last counts when they stop.
   started.defer(() => traffic.stop())
-  const stores = await openStores({ config, files, database })
+  const stores = await openStores({ config, files, database, keyId: vault.keyId })
   const requestLog = await openRequestLog({ config, log, database, logs: stores.logs })
   started.defer(async () => requestLog?.stop())
   const edges = await openEdges({ files, log, database })

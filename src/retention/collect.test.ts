@@ -15,7 +15,8 @@ async function setUp(t: TestContext) {
   /** As if all archives had been received long ago. */
   async function age() {
     const longAgo = new Date(Date.now() - 24 * 60 * 60_000)
-    for (const digest of await modules.blobs.list()) await utimes(await modules.blobs.file(digest), longAgo, longAgo)
+    for (const digest of await modules.blobs.list())
+      await modules.blobs.withFile(digest, (file) => utimes(file, longAgo, longAgo))
   }
   return { ...modules, shop, age, collect }
 }

@@ -7,11 +7,17 @@ import type { Config } from '../settings.ts'
 import { createBallast, createLineLogs } from '../storage/index.ts'
 import { archiveLimits } from './limits.ts'
 
-type Parts = { config: Config; files: DataFiles; database: Database }
+type Parts = {
+  config: Config
+  files: DataFiles
+  database: Database
+  /** The id of the master key, which no other service has. */
+  keyId: string
+}
 
-export async function openStores({ config, files, database }: Parts) {
+export async function openStores({ config, files, database, keyId }: Parts) {
   const { sql, clock, newId } = database
-  const archives = createArchives({ blobs: await openBlobs(files), limits: archiveLimits(config) })
+  const archives = createArchives({ blobs: await openBlobs(files, config, keyId), limits: archiveLimits(config) })
   const outputLimits = { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles }
   const outputs = createOutputs({ folder: files.outputs, limits: outputLimits })
   await outputs.sweep()

@@ -97,14 +97,17 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       const blobs = await open(t)
       const bytes = randomBytes(1000)
       const { digest } = await blobs.put(from(bytes))
-      assert.deepEqual(await readFile(await blobs.file(digest)), bytes)
+      assert.deepEqual(await blobs.withFile(digest, (file) => readFile(file)), bytes)
     })
 
     test('a blob that is not there is BlobNotFound, and removing it is no error', async (t) => {
       const blobs = await open(t)
       const digest = digestOf(randomBytes(8))
       await assert.rejects(blobs.open(digest), { name: 'BlobNotFound' })
-      await assert.rejects(blobs.file(digest), { name: 'BlobNotFound' })
+      await assert.rejects(
+        blobs.withFile(digest, (file) => readFile(file)),
+        { name: 'BlobNotFound' },
+      )
       await blobs.remove(digest)
     })
 
@@ -141,7 +144,7 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       const blobs = await open(t)
       for (const text of ['sha256:../../etc/passwd', '', 'sha256:', `sha256:${'A'.repeat(64)}`]) {
         await assert.rejects(async () => blobs.open(text as Digest), /not a digest/)
-        await assert.rejects(async () => blobs.file(text as Digest), /not a digest/)
+        await assert.rejects(async () => blobs.withFile(text as Digest, (file) => readFile(file)), /not a digest/)
       }
     })
   })

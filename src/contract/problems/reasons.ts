@@ -48,7 +48,7 @@ export const PROBLEMS = {
     http: 503,
     status: 'UNAVAILABLE',
     fault: 'service',
-    meaning: 'The service cannot write or read its data: disk full, disk fault, or database locked.',
+    meaning: 'The service cannot write or read its data: disk full, disk fault, database locked, or object store away.',
     todo: 'Try again as `Retry-After` says; the operator sees the cause in the log.',
     retryable: true,
   }),

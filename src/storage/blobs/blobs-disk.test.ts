@@ -39,7 +39,7 @@ test('what is put again counts as put now', async (t) => {
   }
   const { digest } = await blobs.put(source())
   const twoHoursAgo = new Date(Date.now() - 2 * 60 * 60 * 1000)
-  await utimes(await blobs.file(digest), twoHoursAgo, twoHoursAgo)
+  await blobs.withFile(digest, (file) => utimes(file, twoHoursAgo, twoHoursAgo))
   await blobs.put(source())
   assert.equal(await blobs.remove(digest, { putSince: Date.now() - 60_000 }), false)
   assert.deepEqual(await blobs.list(), [digest])

@@ -2,16 +2,16 @@
  * Blobs as files: `<folder>/ab/abcdef…`. A blob is written to a draft, fsynced and renamed, so a name that exists is whole; the
  * folder is fsynced too, or the name itself could be lost with the power. The time of a file is when it was last put.
  */
-import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { absent, createTurns, freeBuffers, randomToken } from '../../base/index.ts'
+import { absent, createTurns, randomToken } from '../../base/index.ts'
 import { BlobNotFound, type Blobs, checkDigest, type Digest } from './blobs.ts'
+import { sweepDrafts, writeDraft } from './drafts.ts'
 
 export async function openDiskBlobs(folder: string): Promise<Blobs> {
   const drafts = join(folder, 'aside')
   await mkdir(drafts, { recursive: true, mode: 0o700 })
-  await sweep(drafts)
+  await sweepDrafts(drafts)
   // A blob that is put again must not be removed at the same moment. Turns hold within this process; two processes each check
   // once more after their change, so that one of them sees the other.
   const inTurn = createTurns()
@@ -44,7 +44,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
     async put(source, check) {
       const draft = join(drafts, randomToken())
       try {
-        const { digest, bytes } = await write(draft, source)
+        const { digest, bytes } = await writeDraft(draft, source)
         await check?.(draft)
         await inTurn(digest, () => keep(draft, digest))
         return { digest, bytes }
@@ -56,7 +56,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
     async lend(source, use) {
       const draft = join(drafts, randomToken())
       try {
-        await write(draft, source)
+        await writeDraft(draft, source)
         return await use(draft)
       } finally {
         await rm(draft, { force: true })
@@ -67,9 +67,9 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
       if (!file) throw new BlobNotFound(digest)
       return file.createReadStream()
     },
-    async file(digest) {
+    async withFile(digest, use) {
       if (!(await has(digest))) throw new BlobNotFound(digest)
-      return place(digest).file
+      return await use(place(digest).file)
     },
     async list() {
       const subfolders = (await readdir(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name))
@@ -93,71 +93,13 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
         return true
       })
     },
-    sweep: () => sweep(drafts),
+    sweep: () => sweepDrafts(drafts),
   }
 }
 
 /** If this fails, the next start removes the draft. */
 function discard(draft: string) {
   rm(draft, { force: true }).catch(() => undefined)
-}
-
-const PIECE_BYTES = 1024 * 1024
-const PIECES_PER_COLLECTION = 8
-
-/**
- * Writes, hashes and fsyncs the bytes of a source. Two buffers are used in turn, so that one is written while the other
- * fills, and memory stays constant.
- */
-async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{ digest: Digest; bytes: number }> {
-  const hash = createHash('sha256')
-  const file = await open(path, 'wx', 0o600)
-  let [filling, other] = [Buffer.allocUnsafeSlow(PIECE_BYTES), Buffer.allocUnsafeSlow(PIECE_BYTES)]
-  let [filled, bytes, pieces] = [0, 0, 0]
-  let writing: Promise<void> = Promise.resolve()
-
-  async function handOver() {
-    await writing
-    writing = file.writeFile(filling.subarray(0, filled))
-    // The next call awaits it. Until then a fault must not be an unhandled rejection, if the source fails first.
-    writing.catch(() => undefined)
-    pieces += 1
-    if (pieces % PIECES_PER_COLLECTION === 0) freeBuffers()
-    ;[filling, other] = [other, filling]
-    filled = 0
-  }
-
-  try {
-    for await (const chunk of source) {
-      hash.update(chunk)
-      bytes += chunk.byteLength
-      for (let from = 0; from < chunk.byteLength; ) {
-        const piece = chunk.subarray(from, from + PIECE_BYTES - filled)
-        filling.set(piece, filled)
-        filled += piece.byteLength
-        from += piece.byteLength
-        if (filled === PIECE_BYTES) await handOver()
-      }
-    }
-    await handOver()
-    await writing
-    await file.sync()
-  } finally {
-    await writing.catch(() => undefined)
-    await file.close()
-  }
-  return { digest: `sha256:${hash.digest('hex')}`, bytes }
-}
-
-/** A draft that was not written to for this long was left by a process that died. */
-const ABANDONED_AFTER_MS = 60 * 60 * 1000
-
-async function sweep(drafts: string) {
-  for (const name of await readdir(drafts)) {
-    const draft = join(drafts, name)
-    const found = await stat(draft).catch(absent)
-    if (found && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS) await rm(draft, { force: true })
-  }
 }
 
 async function syncFolder(path: string) {

@@ -16,8 +16,8 @@ export interface Blobs {
   has(digest: Digest): Promise<boolean>
   /** The bytes; rejects with BlobNotFound. */
   open(digest: Digest): Promise<Readable>
-  /** A local file with the bytes, for random access. Read-only; rejects with BlobNotFound. */
-  file(digest: Digest): Promise<string>
+  /** A local file with the bytes, for random access while `use` runs. Read-only; rejects with BlobNotFound. */
+  withFile<T>(digest: Digest, use: (file: string) => Promise<T>): Promise<T>
   list(): Promise<Digest[]>
   /**
    * Removing a missing blob is not an error. With `putSince`, the blob stays if it was put since then, even if it

@@ -13,6 +13,7 @@ export const ADAPTERS: readonly string[] = [
   'src/storage/sql/sqlite.ts',
   'src/storage/sql/postgres/postgres.ts',
   'src/storage/blobs/blobs-disk.ts',
+  'src/storage/blobs/s3/blobs-s3.ts',
   'src/engines/sandbox/sandbox.ts',
   'src/engines/plain.ts',
 ]

@@ -1,0 +1,219 @@
+/**
+ * Blobs in a bucket of an object store, with copies on the local disk. The keys are the names that the disk uses
+ * (`blobs/ab/abcdef…`), so a blob can be moved with any tool.
+ *
+ * A blob is written once. When it was put last stands in the time of an empty object beside it, since putting it again must
+ * count and does not write it again. Two processes may put and remove the same blob at the same time: the one that puts writes
+ * its mark and then looks whether the other is removing; the other writes that it is removing and then looks at the mark. So at
+ * least one of them sees the other. The one that removes leaves the blob alone, and the one that puts waits and puts it again.
+ */
+import { createReadStream } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createTurns } from '../../../base/index.ts'
+import { BlobNotFound, type Blobs, checkDigest, type Digest } from '../blobs.ts'
+import { ABANDONED_AFTER_MS, writeDraft } from '../drafts.ts'
+import { type Borrowed, type Cache, openCache } from './cache.ts'
+import { type Bucket, createClient, type Timeouts } from './client.ts'
+import { ObjectDamaged, ObjectStoreFault } from './faults.ts'
+import { createObjects, type Objects } from './objects.ts'
+import { createOwnership } from './owner.ts'
+import { createUploads } from './upload.ts'
+
+export { createMovingBlobs } from '../blobs-moving.ts'
+export { probeBucket } from './probe.ts'
+
+export type S3Options = {
+  bucket: Bucket
+  /** What all keys begin with; empty for none. */
+  prefix: string
+  /** The service that the prefix belongs to. */
+  owner: string
+  /** Where copies are kept, and how many bytes of them. */
+  cache: { folder: string; maxBytes: number }
+  timeouts?: Timeouts
+}
+
+/** A process that removes a blob is done with it, or dead, after this time: its requests have time-outs. */
+const REMOVED_AFTER_MS = 60_000
+const LOOK_AGAIN_MS = 200
+
+export async function openS3Blobs(options: S3Options): Promise<Blobs & { close(): void }> {
+  const objects = createObjects(createClient(options.bucket, options.timeouts), options.prefix)
+  const cache = await openCache(options.cache.folder, options.cache.maxBytes)
+  const uploads = createUploads(objects)
+  const beOwner = createOwnership(objects, options.owner)
+  const inTurn = createTurns()
+  const fetches = new Map<Digest, Promise<void>>()
+  const damaged = new Set<Digest>()
+
+  function namesOf(digest: Digest) {
+    checkDigest(digest)
+    const hex = digest.slice('sha256:'.length)
+    const name = `${hex.slice(0, 2)}/${hex}`
+    return { blob: `blobs/${name}`, mark: `blobs-put/${name}`, removing: `blobs-removing/${name}` }
+  }
+
+  async function store(draft: string, digest: Digest, bytes: number) {
+    const names = namesOf(digest)
+    for (;;) {
+      await objects.put(names.mark, NOTHING)
+      await uploads.send(draft, names.blob, bytes, { isAnew: damaged.has(digest) })
+      damaged.delete(digest)
+      if (!(await isBeingRemoved())) return
+      while (await isBeingRemoved()) await wait(LOOK_AGAIN_MS)
+    }
+
+    async function isBeingRemoved(): Promise<boolean> {
+      const removal = await objects.head(names.removing)
+      return removal !== undefined && removal.ageMs < REMOVED_AFTER_MS
+    }
+  }
+
+  async function wasPutSince(digest: Digest, time: number): Promise<boolean> {
+    const { mark, blob } = namesOf(digest)
+    const found = (await objects.head(mark)) ?? (await objects.head(blob))
+    return found !== undefined && Date.now() - found.ageMs >= time
+  }
+
+  /** All who want a blob at the same time wait for one download. */
+  function fetchToCache(digest: Digest): Promise<void> {
+    const running = fetches.get(digest)
+    if (running) return running
+    const fetching = download(objects, cache, { digest, name: namesOf(digest).blob })
+      .catch((error) => {
+        if (error instanceof ObjectDamaged) damaged.add(digest)
+        throw error
+      })
+      .finally(() => fetches.delete(digest))
+    fetches.set(digest, fetching)
+    return fetching
+  }
+
+  async function borrow(digest: Digest): Promise<Borrowed> {
+    checkDigest(digest)
+    for (;;) {
+      const borrowed = await cache.borrow(digest)
+      if (borrowed) return borrowed
+      await fetchToCache(digest)
+    }
+  }
+
+  return {
+    async has(digest) {
+      return (await objects.head(namesOf(digest).blob)) !== undefined
+    },
+    async put(source, check) {
+      const draft = cache.draft()
+      try {
+        const { digest, bytes } = await writeDraft(draft, source, { sync: false })
+        await check?.(draft)
+        await inTurn(digest, () => store(draft, digest, bytes))
+        await cache.add(draft, digest, bytes)
+        await cache.trim()
+        return { digest, bytes }
+      } finally {
+        await cache.discard(draft)
+      }
+    },
+    async lend(source, use) {
+      const draft = cache.draft()
+      try {
+        await writeDraft(draft, source, { sync: false })
+        return await use(draft)
+      } finally {
+        await cache.discard(draft)
+      }
+    },
+    async open(digest) {
+      const { file, release } = await borrow(digest)
+      const bytes = createReadStream(file)
+      // What could not be removed now is removed by the next sweep.
+      bytes.once('close', () => release().catch(() => undefined))
+      return bytes
+    },
+    async withFile(digest, use) {
+      const { file, release } = await borrow(digest)
+      try {
+        return await use(file)
+      } finally {
+        await release()
+      }
+    },
+    async list() {
+      await beOwner()
+      const found = await objects.list('blobs/')
+      return found.flatMap(({ name }): Digest[] => {
+        const hex = /^blobs\/[0-9a-f]{2}\/([0-9a-f]{64})$/.exec(name)?.[1]
+        return hex ? [`sha256:${hex}`] : []
+      })
+    },
+    async remove(digest, unless) {
+      const names = namesOf(digest)
+      await beOwner()
+      return inTurn(digest, async () => {
+        if (unless && (await wasPutSince(digest, unless.putSince))) return false
+        await objects.put(names.removing, NOTHING)
+        try {
+          if (unless && (await wasPutSince(digest, unless.putSince))) return false
+          await objects.remove(names.blob)
+          await objects.remove(names.mark)
+        } finally {
+          await objects.remove(names.removing)
+        }
+        await cache.remove(digest)
+        return true
+      })
+    },
+    async sweep() {
+      await cache.sweep()
+      await beOwner()
+      await uploads.sweep('blobs/')
+      for (const { name, ageMs } of await objects.list('blobs-removing/')) {
+        if (ageMs > ABANDONED_AFTER_MS) await objects.remove(name)
+      }
+    },
+    close: objects.close,
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** Into the cache, with its digest checked. Bytes that are wrong are fetched once more: they may have changed on the way. */
+async function download(objects: Objects, cache: Cache, { digest, name }: { digest: Digest; name: string }) {
+  for (const isLast of [false, true]) {
+    const draft = cache.draft()
+    try {
+      const found = await writeDraft(draft, bytesOf(objects, name, digest), { sync: false })
+      if (found.digest === digest) return await cache.add(draft, digest, found.bytes)
+      if (isLast) throw new ObjectDamaged(name)
+    } finally {
+      await cache.discard(draft)
+    }
+  }
+}
+
+const FRUITLESS_ATTEMPTS = 5
+
+/** Goes on where a connection broke, and gives up where several in a row brought nothing. */
+async function* bytesOf(objects: Objects, name: string, digest: Digest): AsyncGenerator<Buffer> {
+  let [bytes, fruitless] = [0, 0]
+  for (;;) {
+    const answer = await objects.get(name, bytes)
+    if (!answer) throw new BlobNotFound(digest)
+    const before = bytes
+    // A store that does not know ranges begins again.
+    let surplus = bytes - answer.from
+    try {
+      for await (const piece of answer.bytes) {
+        const fresh = piece.subarray(surplus)
+        surplus -= piece.length - fresh.length
+        bytes += fresh.length
+        yield fresh
+      }
+      return
+    } catch (error) {
+      fruitless = bytes > before ? 0 : fruitless + 1
+      if (!(error instanceof ObjectStoreFault && error.isPassing) || fruitless >= FRUITLESS_ATTEMPTS) throw error
+    }
+  }
+}
