@@ -85,7 +85,10 @@ if (missing.length > 0) {
   }
 }
 
-if (isRoot && isOnPath('apt-get')) unpackProxies()
+if (isRoot && isOnPath('apt-get')) {
+  unpackServers('proxies', { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' })
+  unpackServers('image-registry', { 'docker-registry': 'usr/bin/docker-registry' })
+}
 if (isRoot && isOnPath('apt-get') && isLong) prepareDocker()
 
 const compileCache = join(import.meta.dirname, '..', 'node_modules', '.cache', 'tests')
@@ -111,10 +114,9 @@ function withoutServices(install: () => void) {
   }
 }
 
-/** The proxies of the guides. Unpacked for the tests and not installed, since Debian would start them. */
-function unpackProxies() {
-  const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proxies')
-  const places = { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' }
+/** The proxies of the guides, and a registry for images. Unpacked for the tests and not installed, since Debian would start them. */
+function unpackServers(name: string, places: Record<string, string>) {
+  const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', name)
   const wanted = Object.entries(places)
     .filter(([name, place]) => !isOnPath(name) && !existsSync(join(folder, place)))
     .map(([name]) => name)

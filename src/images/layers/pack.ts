@@ -78,4 +78,3 @@ export function counter() {
   })
   return { through, count: () => count, digest: (): Digest => `sha256:${hash.digest('hex')}` }
 }
-

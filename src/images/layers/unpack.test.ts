@@ -50,7 +50,10 @@ const HOSTILE: Record<string, [Content[], RegExp]> = {
   'a mark over a file': [[APP, file('app/x'), textEntry('app/.wh.x', '')], /hides what is there/],
   'a file over a mark': [[APP, textEntry('app/.wh.x', ''), file('app/x')], /twice/],
   'a mark over the whole app': [[APP, textEntry('app/.wh..wh..opq', '')], /hides the whole app/],
-  'too many files': [[APP, ...Array.from({ length: 101 }, (_, at) => textEntry(`app/${at}`, ''))], /larger than allowed/],
+  'too many files': [
+    [APP, ...Array.from({ length: 101 }, (_, at) => textEntry(`app/${at}`, ''))],
+    /larger than allowed/,
+  ],
   'too many bytes': [[APP, file('app/x', { size: 10_001 })], /larger than allowed/],
 }
 
@@ -141,35 +144,39 @@ test('a removed file of a lower layer, and a hidden folder, survive a layer and 
   )
 })
 
-test('folders that the app may write belong to its user, and to that of the environment when unpacked', NEEDS_ROOT, async (t) => {
-  const folder = await temporaryFolder(t)
-  await mkdir(join(folder, 'in/cache/inner'), { recursive: true })
-  await writeFile(join(folder, 'in/cache/inner/file'), '')
-  await symlink('inner', join(folder, 'in/cache/link'))
-  await writeFile(join(folder, 'in/cached'), '')
-  await chown(join(folder, 'in/cached'), 4321, 4321)
-  const owners: Record<string, number> = {}
-  for await (const { entry } of contentsOf(join(folder, 'in'), { at: 'app', writable: ['cache'] }))
-    owners[entry.path] = entry.owner
-  assert.deepEqual(owners, {
-    app: 0,
-    'app/cache': APP_USER,
-    'app/cache/inner': APP_USER,
-    'app/cache/inner/file': APP_USER,
-    'app/cache/link': APP_USER,
-    'app/cached': 0,
-  })
-  await packLayer(contentsOf(join(folder, 'in'), { at: 'app', writable: ['cache'] }), join(folder, 'layer'))
-  const user = { uid: 210_001, gid: 210_002 }
-  await unpackLayer(join(folder, 'layer'), join(folder, 'out'), { ...OPTIONS, user, time: 1_700_000_000_000 })
-  for (const path of ['cache', 'cache/inner', 'cache/inner/file', 'cache/link']) {
-    const { uid, gid } = await lstat(join(folder, 'out', path))
-    assert.deepEqual({ uid, gid }, user, path)
-  }
-  assert.equal((await stat(join(folder, 'out/cached'))).uid, 0)
-  assert.equal((await stat(join(folder, 'out/cache/inner/file'))).mtimeMs, 1_700_000_000_000)
-  assert.equal((await stat(join(folder, 'out/cache'))).mtimeMs, 1_700_000_000_000)
-})
+test(
+  'folders that the app may write belong to its user, and to that of the environment when unpacked',
+  NEEDS_ROOT,
+  async (t) => {
+    const folder = await temporaryFolder(t)
+    await mkdir(join(folder, 'in/cache/inner'), { recursive: true })
+    await writeFile(join(folder, 'in/cache/inner/file'), '')
+    await symlink('inner', join(folder, 'in/cache/link'))
+    await writeFile(join(folder, 'in/cached'), '')
+    await chown(join(folder, 'in/cached'), 4321, 4321)
+    const owners: Record<string, number> = {}
+    for await (const { entry } of contentsOf(join(folder, 'in'), { at: 'app', writable: ['cache'] }))
+      owners[entry.path] = entry.owner
+    assert.deepEqual(owners, {
+      app: 0,
+      'app/cache': APP_USER,
+      'app/cache/inner': APP_USER,
+      'app/cache/inner/file': APP_USER,
+      'app/cache/link': APP_USER,
+      'app/cached': 0,
+    })
+    await packLayer(contentsOf(join(folder, 'in'), { at: 'app', writable: ['cache'] }), join(folder, 'layer'))
+    const user = { uid: 210_001, gid: 210_002 }
+    await unpackLayer(join(folder, 'layer'), join(folder, 'out'), { ...OPTIONS, user, time: 1_700_000_000_000 })
+    for (const path of ['cache', 'cache/inner', 'cache/inner/file', 'cache/link']) {
+      const { uid, gid } = await lstat(join(folder, 'out', path))
+      assert.deepEqual({ uid, gid }, user, path)
+    }
+    assert.equal((await stat(join(folder, 'out/cached'))).uid, 0)
+    assert.equal((await stat(join(folder, 'out/cache/inner/file'))).mtimeMs, 1_700_000_000_000)
+    assert.equal((await stat(join(folder, 'out/cache'))).mtimeMs, 1_700_000_000_000)
+  },
+)
 
 test('names that would be taken for marks are left out of a layer and reported', async (t) => {
   const folder = await temporaryFolder(t)

@@ -31,9 +31,16 @@ const name = fc
       Buffer.byteLength(text) <= 200,
   )
 const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((steps) => steps.join('/'))
-type Made = { kind: 'file'; content: Uint8Array; isProgram: boolean } | { kind: 'link'; to: string } | { kind: 'folder' }
+type Made =
+  | { kind: 'file'; content: Uint8Array; isProgram: boolean }
+  | { kind: 'link'; to: string }
+  | { kind: 'folder' }
 const file: fc.Arbitrary<Made> = fc.oneof(
-  fc.record({ kind: fc.constant('file' as const), content: fc.uint8Array({ maxLength: 2000 }), isProgram: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('file' as const),
+    content: fc.uint8Array({ maxLength: 2000 }),
+    isProgram: fc.boolean(),
+  }),
   fc.record({ kind: fc.constant('link' as const), to: path }),
   fc.record({ kind: fc.constant('folder' as const) }),
 )

@@ -1,0 +1,245 @@
+/**
+ * A client of the OCI distribution API: blobs and manifests of one registry. What is read by a digest is verified. An upload or
+ * a download that is cut off goes on where it was.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { Clock } from '../../base/index.ts'
+import { checkDigest, type Digest } from '../../storage/index.ts'
+import { createAuthorizer, jsonOf, type Login } from './authorize.ts'
+import { DigestMismatch, RegistryRefused, RegistryUnreachable } from './problem.ts'
+import { type Patience, patiently, retryAfterOf } from './retry.ts'
+import { type Answer, type Ask, createTransport, SinkFailed, within } from './transport.ts'
+
+export const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json'
+
+export type BlobFile = { digest: Digest; size: number; file: string }
+
+type Parts = {
+  clock: Clock
+  /** `https://registry.example`, without a path. */
+  origin: string
+  login?: Login | undefined
+  /** Whether plain HTTP is allowed for hosts other than this machine. */
+  allowsPlainHttp?: boolean
+  userAgent: string
+  /** How long a registry that is away is asked again. */
+  patienceMs: number
+}
+
+export type Waiting = { signal?: AbortSignal | undefined; onWait?: Patience['onWait'] }
+
+/** Larger blobs are sent so that they can be resumed. */
+const SINGLE_BYTES = 4 * 1024 * 1024
+
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host)
+
+export function createRegistryClient({ clock, origin, login, allowsPlainHttp = false, userAgent, patienceMs }: Parts) {
+  const transport = createTransport({ userAgent, mayBePlain: (host) => allowsPlainHttp || isLoopback(host) })
+  const authorizer = createAuthorizer({ clock, transport, login })
+
+  const at = (repository: string, path: string): URL => new URL(`/v2/${repository}/${path}`, origin)
+
+  /** Rejects where another attempt may help; every other status is the caller's to judge. */
+  async function ask(repository: string, given: Ask): Promise<Answer> {
+    const answer = await authorizer.ask(given, repository)
+    if (answer.status !== 429 && answer.status < 500) return answer
+    const retryAfterMs = retryAfterOf([answer.headers['retry-after'] ?? []].flat()[0], clock.now())
+    throw new RegistryUnreachable(`${given.url.host} answered ${answer.status}${reasonIn(answer)}.`, { retryAfterMs })
+  }
+
+  const retried = <T>(attempt: () => Promise<T>, { signal, onWait }: Waiting): Promise<T> =>
+    patiently(attempt, { clock, patienceMs, signal, onWait })
+
+  async function hasBlob(repository: string, { digest, size }: Omit<BlobFile, 'file'>, signal?: AbortSignal) {
+    const answer = await ask(repository, { method: 'HEAD', url: at(repository, `blobs/${digest}`), signal })
+    if (answer.status === 404) return false
+    expect(answer, [200], `the look for ${digest}`)
+    const [length] = [answer.headers['content-length'] ?? []].flat()
+    return length === undefined || Number(length) === size
+  }
+
+  async function beginUpload(repository: string, signal: AbortSignal | undefined): Promise<URL> {
+    const answer = await ask(repository, { method: 'POST', url: at(repository, 'blobs/uploads/'), signal })
+    expect(answer, [202], 'the begin of an upload')
+    return placeIn(answer)
+  }
+
+  /** The end of an upload, with the bytes that are not there yet. */
+  async function finishUpload(repository: string, place: URL, blob: BlobFile, body: Ask['body'], signal?: AbortSignal) {
+    const url = new URL(place)
+    url.searchParams.set('digest', blob.digest)
+    const headers = { 'content-type': 'application/octet-stream' }
+    const answer = await ask(repository, { method: 'PUT', url, headers, body: body ?? Buffer.alloc(0), signal })
+    expect(answer, [201, 204], `the end of the upload of ${blob.digest}`)
+  }
+
+  return {
+    origin,
+
+    /** Uploads a blob unless it is there. Returns whether it was sent. */
+    async pushBlob(repository: string, blob: BlobFile, waiting: Waiting = {}): Promise<boolean> {
+      const { signal } = waiting
+      const upload = { place: undefined as URL | undefined, sent: 0 }
+      return retried(async () => {
+        if (upload.place === undefined && (await hasBlob(repository, blob, signal))) return false
+        if (blob.size <= SINGLE_BYTES) {
+          const place = await beginUpload(repository, signal)
+          await finishUpload(repository, place, blob, bodyFrom(blob, 0), signal)
+          return true
+        }
+        if (upload.place !== undefined) await findPlace(repository, upload, signal)
+        upload.place ??= await beginUpload(repository, signal)
+        if (upload.sent < blob.size) {
+          const headers = {
+            'content-type': 'application/octet-stream',
+            'content-range': `${upload.sent}-${blob.size - 1}`,
+          }
+          const body = bodyFrom(blob, upload.sent)
+          const answer = await ask(repository, { method: 'PATCH', url: upload.place, headers, body, signal })
+          expect(answer, [202], `the upload of ${blob.digest}`)
+          upload.place = placeIn(answer)
+          upload.sent = blob.size
+        }
+        await finishUpload(repository, upload.place, blob, undefined, signal)
+        return true
+      }, waiting)
+    },
+
+    /** Downloads a blob into a new file, and verifies it. */
+    async pullBlob(repository: string, { digest, size, file }: BlobFile, waiting: Waiting = {}): Promise<void> {
+      checkDigest(digest)
+      await using target = await open(file, 'wx', 0o600)
+      let hash = createHash('sha256')
+      let received = 0
+      await retried(async () => {
+        const headers = received > 0 ? { range: `bytes=${received}-` } : {}
+        const sink = async (body: AsyncIterable<Buffer>, status: number) => {
+          // Without a part, the whole comes again.
+          if (status === 200 && received > 0) {
+            await target.truncate(0)
+            hash = createHash('sha256')
+            received = 0
+          }
+          for await (const chunk of body) {
+            if (received + chunk.byteLength > size) throw new SinkFailed(`more bytes than ${digest} has`)
+            await target.write(chunk, 0, chunk.byteLength, received).catch((cause) => {
+              throw new SinkFailed('the file could not be written', { cause })
+            })
+            hash.update(chunk)
+            received += chunk.byteLength
+          }
+          if (received < size) throw new Error('the download was cut off')
+        }
+        if (received === size && size > 0) return
+        const url = at(repository, `blobs/${digest}`)
+        const answer = await ask(repository, { method: 'GET', url, headers, signal: waiting.signal, sink })
+        expect(answer, [200, 206], `the download of ${digest}`)
+      }, waiting).catch((error) => {
+        if (!(error instanceof SinkFailed)) throw error
+        throw error.cause ?? new DigestMismatch(digest)
+      })
+      if (received !== size || `sha256:${hash.digest('hex')}` !== digest) throw new DigestMismatch(digest)
+    },
+
+    /** Stores a manifest under its digest, and under tags. */
+    async pushManifest(
+      repository: string,
+      bytes: Buffer,
+      tags: readonly string[],
+      waiting: Waiting = {},
+    ): Promise<Digest> {
+      const digest = digestOf(bytes)
+      for (const name of tags.length > 0 ? tags : [digest])
+        await retried(async () => {
+          const url = at(repository, `manifests/${name}`)
+          const headers = { 'content-type': MANIFEST_TYPE }
+          const answer = await ask(repository, { method: 'PUT', url, headers, body: bytes, signal: waiting.signal })
+          expect(answer, [201], 'the upload of a manifest')
+        }, waiting)
+      return digest
+    },
+
+    async hasManifest(repository: string, digest: Digest, waiting: Waiting = {}): Promise<boolean> {
+      return retried(async () => {
+        const url = at(repository, `manifests/${digest}`)
+        const headers = { accept: MANIFEST_TYPE }
+        const answer = await ask(repository, { method: 'HEAD', url, headers, signal: waiting.signal })
+        if (answer.status === 404) return false
+        expect(answer, [200], `the look for ${digest}`)
+        return true
+      }, waiting)
+    },
+
+    /** The bytes of a manifest, verified; undefined where the registry has none. */
+    async pullManifest(repository: string, digest: Digest, waiting: Waiting = {}): Promise<Buffer | undefined> {
+      checkDigest(digest)
+      return retried(async () => {
+        const url = at(repository, `manifests/${digest}`)
+        const headers = { accept: MANIFEST_TYPE }
+        const answer = await ask(repository, { method: 'GET', url, headers, signal: waiting.signal })
+        if (answer.status === 404) return undefined
+        expect(answer, [200], `the download of ${digest}`)
+        if (digestOf(answer.body) !== digest) throw new DigestMismatch(digest)
+        return answer.body
+      }, waiting)
+    },
+
+    /** A manifest that is not there any more is deleted. */
+    async deleteManifest(repository: string, digest: Digest, waiting: Waiting = {}): Promise<void> {
+      await retried(async () => {
+        const url = at(repository, `manifests/${digest}`)
+        const answer = await ask(repository, { method: 'DELETE', url, signal: waiting.signal })
+        if (answer.status === 405)
+          throw new RegistryRefused('The registry does not delete: enable deletion in its settings.', 405)
+        if (answer.status !== 404) expect(answer, [202, 200, 204], `the deletion of ${digest}`)
+      }, waiting)
+    },
+
+    close: () => transport.close(),
+  }
+
+  /** Asks how much of an upload has arrived. Where that is not known any more, it begins anew. */
+  async function findPlace(repository: string, upload: { place: URL | undefined; sent: number }, signal?: AbortSignal) {
+    if (!upload.place) return
+    const answer = await ask(repository, { method: 'GET', url: upload.place, signal })
+    const [range] = [answer.headers.range ?? []].flat()
+    const last = Number(/^(?:bytes=)?0-(\d+)$/.exec(range ?? '')?.[1] ?? 0)
+    // One byte and none are told in the same way.
+    const isKnown = (answer.status === 204 || answer.status === 200) && last > 0
+    upload.place = isKnown ? placeIn(answer, upload.place) : undefined
+    upload.sent = isKnown ? last + 1 : 0
+  }
+}
+
+export type RegistryClient = ReturnType<typeof createRegistryClient>
+
+const bodyFrom = ({ file, size }: BlobFile, start: number) => ({
+  bytes: size - start,
+  open: () => createReadStream(file, { start, highWaterMark: 256 * 1024 }),
+})
+
+export const digestOf = (bytes: Buffer): Digest => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+
+function placeIn({ headers, url }: Answer, fallback?: URL): URL {
+  const [to] = [headers.location ?? []].flat()
+  if (to !== undefined) return within(to, url)
+  if (fallback) return fallback
+  throw new RegistryRefused('The registry did not say where to upload to.', 0)
+}
+
+function expect(answer: Answer, statuses: readonly number[], what: string) {
+  if (statuses.includes(answer.status)) return
+  throw new RegistryRefused(
+    `${answer.url.host} answered ${answer.status} to ${what}${reasonIn(answer)}.`,
+    answer.status,
+  )
+}
+
+/** The code of an error of a registry: a word in capital letters. Its text may hold anything. */
+function reasonIn({ body }: Answer): string {
+  const { errors } = jsonOf(body)
+  const code: unknown = Array.isArray(errors) ? errors[0]?.code : undefined
+  return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : ''
+}
