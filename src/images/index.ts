@@ -1,2 +1,8 @@
+export { baseOf, SERVE, type Tool } from './base.ts'
+export { createImages, type Destination, type Images, type LayerSource, type Published } from './images.ts'
+export { contentsOf } from './layers/folder.ts'
+export { type ImageConfig, LAYER_KINDS, type LayerKind } from './manifest.ts'
+export { isPathOfRepository } from './names.ts'
 export { createRegistryClient, MANIFEST_TYPE, type RegistryClient } from './registry/client.ts'
 export { DigestMismatch, RegistryRefused, RegistryUnreachable } from './registry/problem.ts'
+export { LayerBroken } from './tar/entry.ts'

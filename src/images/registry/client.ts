@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises'
 import type { Clock } from '../../base/index.ts'
 import { checkDigest, type Digest } from '../../storage/index.ts'
 import { createAuthorizer, jsonOf, type Login } from './authorize.ts'
+import { createDownload } from './download.ts'
 import { DigestMismatch, RegistryRefused, RegistryUnreachable } from './problem.ts'
 import { type Patience, patiently, retryAfterOf } from './retry.ts'
 import { type Answer, type Ask, createTransport, SinkFailed, within } from './transport.ts'
@@ -28,7 +29,12 @@ type Parts = {
   patienceMs: number
 }
 
-export type Waiting = { signal?: AbortSignal | undefined; onWait?: Patience['onWait'] }
+export type Waiting = {
+  signal?: AbortSignal | undefined
+  onWait?: Patience['onWait']
+  /** Where it is not that of the client. */
+  patienceMs?: number
+}
 
 /** Larger blobs are sent so that they can be resumed. */
 const SINGLE_BYTES = 4 * 1024 * 1024
@@ -49,8 +55,8 @@ export function createRegistryClient({ clock, origin, login, allowsPlainHttp = f
     throw new RegistryUnreachable(`${given.url.host} answered ${answer.status}${reasonIn(answer)}.`, { retryAfterMs })
   }
 
-  const retried = <T>(attempt: () => Promise<T>, { signal, onWait }: Waiting): Promise<T> =>
-    patiently(attempt, { clock, patienceMs, signal, onWait })
+  const retried = <T>(attempt: () => Promise<T>, waiting: Waiting): Promise<T> =>
+    patiently(attempt, { clock, patienceMs, ...waiting })
 
   async function hasBlob(repository: string, { digest, size }: Omit<BlobFile, 'file'>, signal?: AbortSignal) {
     const answer = await ask(repository, { method: 'HEAD', url: at(repository, `blobs/${digest}`), signal })
@@ -67,16 +73,24 @@ export function createRegistryClient({ clock, origin, login, allowsPlainHttp = f
   }
 
   /** The end of an upload, with the bytes that are not there yet. */
-  async function finishUpload(repository: string, place: URL, blob: BlobFile, body: Ask['body'], signal?: AbortSignal) {
+  async function finishUpload(
+    repository: string,
+    { digest }: BlobFile,
+    place: URL,
+    { body, signal }: Pick<Ask, 'body' | 'signal'>,
+  ) {
     const url = new URL(place)
-    url.searchParams.set('digest', blob.digest)
+    url.searchParams.set('digest', digest)
     const headers = { 'content-type': 'application/octet-stream' }
     const answer = await ask(repository, { method: 'PUT', url, headers, body: body ?? Buffer.alloc(0), signal })
-    expect(answer, [201, 204], `the end of the upload of ${blob.digest}`)
+    expect(answer, [201, 204], `the end of the upload of ${digest}`)
   }
 
   return {
     origin,
+
+    hasBlob: (repository: string, blob: Omit<BlobFile, 'file'>, waiting: Waiting = {}): Promise<boolean> =>
+      retried(() => hasBlob(repository, blob, waiting.signal), waiting),
 
     /** Uploads a blob unless it is there. Returns whether it was sent. */
     async pushBlob(repository: string, blob: BlobFile, waiting: Waiting = {}): Promise<boolean> {
@@ -86,7 +100,7 @@ export function createRegistryClient({ clock, origin, login, allowsPlainHttp = f
         if (upload.place === undefined && (await hasBlob(repository, blob, signal))) return false
         if (blob.size <= SINGLE_BYTES) {
           const place = await beginUpload(repository, signal)
-          await finishUpload(repository, place, blob, bodyFrom(blob, 0), signal)
+          await finishUpload(repository, blob, place, { body: bodyFrom(blob, 0), signal })
           return true
         }
         if (upload.place !== undefined) await findPlace(repository, upload, signal)
@@ -102,45 +116,29 @@ export function createRegistryClient({ clock, origin, login, allowsPlainHttp = f
           upload.place = placeIn(answer)
           upload.sent = blob.size
         }
-        await finishUpload(repository, upload.place, blob, undefined, signal)
+        await finishUpload(repository, blob, upload.place, { signal })
         return true
       }, waiting)
     },
 
     /** Downloads a blob into a new file, and verifies it. */
-    async pullBlob(repository: string, { digest, size, file }: BlobFile, waiting: Waiting = {}): Promise<void> {
+    async pullBlob(repository: string, blob: BlobFile, waiting: Waiting = {}): Promise<void> {
+      const { digest, file } = blob
       checkDigest(digest)
       await using target = await open(file, 'wx', 0o600)
-      let hash = createHash('sha256')
-      let received = 0
+      const download = createDownload(target, blob)
       await retried(async () => {
-        const headers = received > 0 ? { range: `bytes=${received}-` } : {}
-        const sink = async (body: AsyncIterable<Buffer>, status: number) => {
-          // Without a part, the whole comes again.
-          if (status === 200 && received > 0) {
-            await target.truncate(0)
-            hash = createHash('sha256')
-            received = 0
-          }
-          for await (const chunk of body) {
-            if (received + chunk.byteLength > size) throw new SinkFailed(`more bytes than ${digest} has`)
-            await target.write(chunk, 0, chunk.byteLength, received).catch((cause) => {
-              throw new SinkFailed('the file could not be written', { cause })
-            })
-            hash.update(chunk)
-            received += chunk.byteLength
-          }
-          if (received < size) throw new Error('the download was cut off')
-        }
-        if (received === size && size > 0) return
+        if (download.isWhole()) return
         const url = at(repository, `blobs/${digest}`)
-        const answer = await ask(repository, { method: 'GET', url, headers, signal: waiting.signal, sink })
+        const { signal } = waiting
+        const { sink } = download
+        const answer = await ask(repository, { method: 'GET', url, headers: download.headers(), signal, sink })
         expect(answer, [200, 206], `the download of ${digest}`)
       }, waiting).catch((error) => {
         if (!(error instanceof SinkFailed)) throw error
         throw error.cause ?? new DigestMismatch(digest)
       })
-      if (received !== size || `sha256:${hash.digest('hex')}` !== digest) throw new DigestMismatch(digest)
+      download.verify()
     },
 
     /** Stores a manifest under its digest, and under tags. */

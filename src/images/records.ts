@@ -1,0 +1,106 @@
+/** Which outputs are in the registry, and the digests of layers that several images share. */
+import type { Clock } from '../base/index.ts'
+import { type Digest, list, type Sql, statement } from '../storage/index.ts'
+import type { PackedLayer } from './layers/pack.ts'
+
+export type ImageRecord = {
+  output: Digest
+  repository: string
+  manifest: Digest
+  /** Of all its layers as they are stored. */
+  bytes: number
+  isPushed: boolean
+}
+
+type ImageRow = {
+  output_digest: Digest
+  repository: string
+  manifest_digest: Digest
+  bytes: number
+  push_time: number | null
+}
+
+/** A layer that was not used for so long is not looked for: its packages or its Node are gone. */
+const LAYER_DAYS = 60
+const DAY_MS = 24 * 60 * 60_000
+
+export function createImageRecords({ sql, clock }: { sql: Sql; clock: Clock }) {
+  const columns = statement`output_digest, repository, manifest_digest, bytes, push_time`
+
+  return {
+    async find(output: Digest): Promise<ImageRecord | undefined> {
+      const [row] = await sql.query<ImageRow>(statement`SELECT ${columns} FROM images WHERE output_digest = ${output}`)
+      return row && toRecord(row)
+    },
+
+    async all(): Promise<ImageRecord[]> {
+      return (await sql.query<ImageRow>(statement`SELECT ${columns} FROM images ORDER BY output_digest`)).map(toRecord)
+    },
+
+    /** Those of the outputs that are in the registry. */
+    async pushed(outputs: readonly Digest[]): Promise<ImageRecord[]> {
+      if (outputs.length === 0) return []
+      const rows = await sql.query<ImageRow>(statement`
+        SELECT ${columns} FROM images WHERE push_time IS NOT NULL AND output_digest IN (${list(outputs)})`)
+      return rows.map(toRecord)
+    },
+
+    /** Before the manifest is pushed. */
+    async announce({ output, repository, manifest, bytes }: Omit<ImageRecord, 'isPushed'>) {
+      await sql.transaction((tx) =>
+        tx.query(statement`
+          INSERT INTO images (output_digest, repository, manifest_digest, bytes, create_time)
+          VALUES (${output}, ${repository}, ${manifest}, ${bytes}, ${clock.now()})
+          ON CONFLICT (output_digest) DO UPDATE SET repository = ${repository}, manifest_digest = ${manifest},
+            bytes = ${bytes}, push_time = NULL`),
+      )
+    },
+    async pushedNow(output: Digest) {
+      await sql.transaction((tx) =>
+        tx.query(statement`UPDATE images SET push_time = ${clock.now()} WHERE output_digest = ${output}`),
+      )
+    },
+
+    /** Forgets an output. Returns whether no other output has the same manifest. */
+    async forget({ output, repository, manifest }: ImageRecord): Promise<boolean> {
+      return sql.transaction(async (tx) => {
+        await tx.query(statement`DELETE FROM images WHERE output_digest = ${output}`)
+        const [other] = await tx.query(statement`
+          SELECT output_digest FROM images WHERE manifest_digest = ${manifest} AND repository = ${repository} LIMIT 1`)
+        return other === undefined
+      })
+    },
+
+    async layer(name: string): Promise<PackedLayer | undefined> {
+      const [row] = await sql.transaction((tx) =>
+        tx.query<{ digest: Digest; diff_id: Digest; size: number; bytes: number }>(statement`
+          UPDATE image_layers SET use_time = ${clock.now()} WHERE name = ${name} RETURNING digest, diff_id, size, bytes`),
+      )
+      return row && { digest: row.digest, diffId: row.diff_id, size: row.size, bytes: row.bytes }
+    },
+    async keepLayer(name: string, { digest, diffId, size, bytes }: PackedLayer) {
+      await sql.transaction((tx) =>
+        tx.query(statement`
+          INSERT INTO image_layers (name, digest, diff_id, size, bytes, use_time)
+          VALUES (${name}, ${digest}, ${diffId}, ${size}, ${bytes}, ${clock.now()})
+          ON CONFLICT (name) DO UPDATE SET digest = ${digest}, diff_id = ${diffId}, size = ${size}, bytes = ${bytes},
+            use_time = ${clock.now()}`),
+      )
+    },
+    async forgetOldLayers() {
+      await sql.transaction((tx) =>
+        tx.query(statement`DELETE FROM image_layers WHERE use_time < ${clock.now() - LAYER_DAYS * DAY_MS}`),
+      )
+    },
+  }
+}
+
+export type ImageRecords = ReturnType<typeof createImageRecords>
+
+const toRecord = (row: ImageRow): ImageRecord => ({
+  output: row.output_digest,
+  repository: row.repository,
+  manifest: row.manifest_digest,
+  bytes: row.bytes,
+  isPushed: row.push_time !== null,
+})
