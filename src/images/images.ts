@@ -1,20 +1,20 @@
 /**
  * Outputs as images in a registry: pushed once, pulled where their files are missing, and deleted when their output is gone.
- * A push records the image before its manifest is in the registry, and a deletion forgets it first: so the registry never has
- * a manifest that is not known here, unless a process dies in between, and then the manifest is deleted or pushed again.
+ * A push records the image before its manifest is in the registry, and a deletion forgets it last: so the registry never has
+ * a manifest that is not known here, wherever a process dies.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, createTurns, removeTree } from '../base/index.ts'
 import type { Digest, Sql } from '../storage/index.ts'
-import type { Content } from './layers/folder.ts'
-import { type PackedLayer, packLayer } from './layers/pack.ts'
+import { toProblem } from './failure.ts'
 import { type LayerLimits, type UnpackOptions, unpackLayer } from './layers/unpack.ts'
-import { configOf, type ImageConfig, type Layer, type LayerKind, layersIn, manifestOf } from './manifest.ts'
-import { referenceOf, repositoryOf, tagOf } from './names.ts'
+import { layersIn } from './manifest.ts'
+import { referenceOf } from './names.ts'
+import { createMakeImage, type LayerFolder, PLACES, type Publication, type Published } from './publish.ts'
 import { createImageRecords, type ImageRecord } from './records.ts'
-import { digestOf, type RegistryClient, type Waiting } from './registry/client.ts'
+import type { RegistryClient, Waiting } from './registry/client.ts'
 import { RegistryRefused } from './registry/problem.ts'
 import { LayerBroken } from './tar/entry.ts'
 
@@ -29,39 +29,16 @@ type Parts = {
   limits: LayerLimits
 }
 
-export type LayerSource = {
-  kind: LayerKind
-  /** The same name means the same bytes: such a layer is not packed again. */
-  name?: string
-  contents(): AsyncIterable<Content>
-}
-
-export type Publication = {
-  output: Digest
-  account: string
-  app: string
-  layers: readonly LayerSource[]
-  config: ImageConfig
-}
-
-export type Published = {
-  reference: string
-  /** Whether all of it was in the registry before. */
-  isKnown: boolean
-  layers: number
-  bytes: number
-  /** What was sent of it. */
-  sentLayers: number
-  sentBytes: number
-}
-
-/** Where a layer goes: the folder is made. Layers without one are not read. */
-export type Destination = { kind: LayerKind; folder: string; at: string }
+/** Where a layer goes: the folder is made. A layer that the image does not have is skipped. */
+export type Destination = { kind: LayerFolder['kind']; folder: string }
 
 export type Fetched = { bytes: number }
 
 /** Nothing waits for a deletion, and the next collection comes. */
 const COLLECTING = { patienceMs: 2000 }
+
+const NOT_STORED = toProblem('The output could not be stored as an image')
+const NOT_FETCHED = toProblem('The files of this deployment are not on this machine, and its image could not be got')
 
 export function createImages({ sql, clock, client, prefix, folder, limits }: Parts) {
   const records = createImageRecords({ sql, clock })
@@ -71,6 +48,8 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
 
   const toReference = ({ repository, manifest }: Pick<ImageRecord, 'repository' | 'manifest'>): string =>
     referenceOf(host, repository, manifest)
+
+  const make = createMakeImage({ client, records, prefix, inTurn, toReference })
 
   /** A folder of its own, which is removed with all that is in it. */
   async function inScratch<T>(use: (scratch: string) => Promise<T>): Promise<T> {
@@ -83,60 +62,15 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
     }
   }
 
-  type Placed = { layer: Layer; isSent: boolean }
-
-  async function place(repository: string, source: LayerSource, scratch: string, waiting: Waiting): Promise<Placed> {
-    const { kind, name } = source
-    const known = name === undefined ? undefined : await records.layer(name)
-    if (known && (await client.hasBlob(repository, known, waiting))) return { layer: { ...known, kind }, isSent: false }
-    const file = join(scratch, kind)
-    const packed: PackedLayer = await packLayer(source.contents(), file, waiting.signal)
-    const isSent = await client.pushBlob(repository, { ...packed, file }, waiting)
-    if (name !== undefined) await records.keepLayer(name, packed)
-    return { layer: { ...packed, kind }, isSent }
-  }
-
-  async function make(publication: Publication, scratch: string, waiting: Waiting): Promise<Published> {
-    const { output, account, app } = publication
-    const repository = repositoryOf(prefix, account, app)
-    const placings = publication.layers.map((source) => place(repository, source, scratch, waiting))
-    // Waits for all of them, so that none goes on in a folder that is removed.
-    const placed = (await Promise.allSettled(placings)).map((result) => {
-      if (result.status === 'rejected') throw result.reason
-      return result.value
-    })
-    const layers = placed.map(({ layer }) => layer)
-    const config = configOf(publication.config, layers)
-    const blob = { digest: digestOf(config), size: config.byteLength, file: join(scratch, 'config') }
-    await writeFile(blob.file, config, { mode: 0o600 })
-    await client.pushBlob(repository, blob, waiting)
-    const bytes = manifestOf(blob, layers)
-    const manifest = digestOf(bytes)
-    const size = layers.reduce((sum, layer) => sum + layer.size, 0)
-    await inTurn(manifest, async () => {
-      await records.announce({ output, repository, manifest, bytes: size })
-      await client.pushManifest(repository, bytes, [tagOf(output)], waiting)
-      await records.pushedNow(output)
-    })
-    const sent = placed.filter(({ isSent }) => isSent)
-    return {
-      reference: toReference({ repository, manifest }),
-      isKnown: false,
-      layers: layers.length,
-      bytes: size,
-      sentLayers: sent.length,
-      sentBytes: sent.reduce((sum, { layer }) => sum + layer.size, 0),
-    }
-  }
-
   return {
     /** Resolves when the registry has the image of an output. */
     async publish(publication: Publication, waiting: Waiting = {}): Promise<Published> {
       const earlier = await records.find(publication.output)
-      const record = earlier && (await inTurn(earlier.manifest, () => stillThere(publication.output, waiting)))
-      if (!record) return inScratch((scratch) => make(publication, scratch, waiting))
+      const look = () => stillThere(publication.output, waiting)
+      const record = earlier && (await inTurn(earlier.manifest, look).catch(NOT_STORED))
+      if (!record) return inScratch((scratch) => make(publication, scratch, waiting)).catch(NOT_STORED)
       const known = { reference: toReference(record), isKnown: true, bytes: record.bytes }
-      return { ...known, layers: publication.layers.length, sentLayers: 0, sentBytes: 0 }
+      return { ...known, layers: publication.folders.length + 1, sentLayers: 0, sentBytes: 0, leftOut: [] }
     },
 
     /** The references of outputs that are in the registry. */
@@ -149,33 +83,7 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
     has: async (output: Digest): Promise<boolean> => (await records.find(output))?.isPushed === true,
 
     /** Writes layers of an output's image into new folders. Every byte is verified before it is unpacked. */
-    async fetch(
-      output: Digest,
-      destinations: readonly Destination[],
-      options: Pick<UnpackOptions, 'user' | 'time'> & Waiting,
-    ): Promise<Fetched> {
-      const record = await records.find(output)
-      if (!record?.isPushed) throw new RegistryRefused(`The registry has no image of the output ${output}.`, 404)
-      const manifest = await client.pullManifest(record.repository, record.manifest, options)
-      if (!manifest) throw new RegistryRefused(`${toReference(record)} is not in the registry any more.`, 404)
-      const layers = layersIn(manifest)
-      const wanted = destinations.flatMap(({ kind, ...to }) => {
-        const layer = layers.find((one) => one.kind === kind)
-        return layer ? [{ ...layer, ...to }] : []
-      })
-      await refuseTooLarge(wanted)
-      return inScratch(async (scratch) => {
-        let bytes = 0
-        for (const { kind, digest, size, ...to } of wanted) {
-          const file = join(scratch, kind)
-          await client.pullBlob(record.repository, { digest, size, file }, options)
-          await unpackLayer(file, to.folder, { ...options, at: to.at, limits })
-          await removeTree(file)
-          bytes += size
-        }
-        return { bytes }
-      })
-    },
+    fetch: (...args: Parameters<typeof fetchLayers>): Promise<Fetched> => fetchLayers(...args).catch(NOT_FETCHED),
 
     /** Deletes images whose outputs are not needed any more, and returns how many. */
     async collect(isNeeded: (output: Digest) => Promise<boolean>): Promise<number> {
@@ -186,23 +94,50 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
         await inTurn(record.manifest, async () => {
           // An output may have been made again since.
           if (await isNeeded(record.output)) return
-          const isLast = await records.forget(record)
+          if (!(await records.isShared(record)))
+            await client.deleteManifest(record.repository, record.manifest, COLLECTING)
+          await records.forget(record.output)
           count += 1
-          if (!isLast) return
-          await client.deleteManifest(record.repository, record.manifest, COLLECTING).catch(async (error) => {
-            // The next collection tries again.
-            await records.announce(record)
-            throw error
-          })
         })
       }
       return count
     },
 
+    /** A new folder on the disk of the data, for as long as it is used. */
+    inScratch,
+
     /** Removes what a dead process left. Only for the start of the service. */
     sweep: (): Promise<void> => removeTree(folder),
 
     close: () => client.close(),
+  }
+
+  async function fetchLayers(
+    output: Digest,
+    destinations: readonly Destination[],
+    options: Pick<UnpackOptions, 'user' | 'time'> & Waiting,
+  ): Promise<Fetched> {
+    const record = await records.find(output)
+    if (!record?.isPushed) throw new RegistryRefused(`The registry has no image of the output ${output}.`, 404)
+    const manifest = await client.pullManifest(record.repository, record.manifest, options)
+    if (!manifest) throw new RegistryRefused(`${toReference(record)} is not in the registry any more.`, 404)
+    const layers = layersIn(manifest)
+    const wanted = destinations.flatMap(({ kind, folder: to }) => {
+      const layer = layers.find((one) => one.kind === kind)
+      return layer ? [{ ...layer, kind, to }] : []
+    })
+    await refuseTooLarge(wanted)
+    return inScratch(async (scratch) => {
+      let bytes = 0
+      for (const { kind, digest, size, to } of wanted) {
+        const file = join(scratch, kind)
+        await client.pullBlob(record.repository, { digest, size, file }, options)
+        await unpackLayer(file, to, { ...options, at: PLACES[kind], limits })
+        await removeTree(file)
+        bytes += size
+      }
+      return { bytes }
+    })
   }
 
   /** Undefined where the image was deleted, here or in the registry. */

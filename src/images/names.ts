@@ -5,9 +5,6 @@ import type { Digest } from '../storage/index.ts'
 /** What the grammar of repositories allows between slashes. */
 const PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/
 
-export const isPathOfRepository = (path: string): boolean =>
-  path.length <= 150 && path.split('/').every((part) => PART.test(part))
-
 /** `prefix/account/app`. A name that the grammar does not allow gets a digest in place of what it lost. */
 export function repositoryOf(prefix: string, account: string, app: string): string {
   return [...(prefix === '' ? [] : [prefix]), partOf(account), partOf(app)].join('/')

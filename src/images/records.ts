@@ -61,14 +61,15 @@ export function createImageRecords({ sql, clock }: { sql: Sql; clock: Clock }) {
       )
     },
 
-    /** Forgets an output. Returns whether no other output has the same manifest. */
-    async forget({ output, repository, manifest }: ImageRecord): Promise<boolean> {
-      return sql.transaction(async (tx) => {
-        await tx.query(statement`DELETE FROM images WHERE output_digest = ${output}`)
-        const [other] = await tx.query(statement`
-          SELECT output_digest FROM images WHERE manifest_digest = ${manifest} AND repository = ${repository} LIMIT 1`)
-        return other === undefined
-      })
+    /** Whether another output has the same manifest. */
+    async isShared({ output, repository, manifest }: ImageRecord): Promise<boolean> {
+      const [other] = await sql.query(statement`
+        SELECT output_digest FROM images
+        WHERE manifest_digest = ${manifest} AND repository = ${repository} AND output_digest <> ${output} LIMIT 1`)
+      return other !== undefined
+    },
+    async forget(output: Digest) {
+      await sql.transaction((tx) => tx.query(statement`DELETE FROM images WHERE output_digest = ${output}`))
     },
 
     async layer(name: string): Promise<PackedLayer | undefined> {
