@@ -7,7 +7,7 @@ import { type Content, contentsOf } from './layers/folder.ts'
 import { type PackedLayer, packLayer } from './layers/pack.ts'
 import { configOf, type ImageConfig, type Layer, type LayerKind, manifestOf } from './manifest.ts'
 import { repositoryOf, tagOf } from './names.ts'
-import type { ImageRecord, ImageRecords } from './records.ts'
+import type { ImageRecord, ImageRecords, KnownLayer } from './records.ts'
 import { digestOf, type RegistryClient, type Waiting } from './registry/client.ts'
 
 /** A folder of this machine, and what it is in the image. */
@@ -75,12 +75,18 @@ export function createMakeImage({ client, records, prefix, inTurn, toReference }
   async function place(source: LayerSource, { repository, scratch, waiting }: Making): Promise<Placed> {
     const { kind, name } = source
     const known = name === undefined ? undefined : await records.layer(name)
-    if (known && (await client.hasBlob(repository, known, waiting))) return { layer: { ...known, kind }, isSent: false }
+    if (known && (await isThere(known, repository, waiting))) return { layer: { ...known.layer, kind }, isSent: false }
     const file = join(scratch, kind)
     const packed: PackedLayer = await packLayer(source.contents(), file, waiting.signal)
     const isSent = await client.pushBlob(repository, { ...packed, file }, waiting)
-    if (name !== undefined) await records.keepLayer(name, packed)
+    if (name !== undefined) await records.keepLayer(name, { repository, layer: packed })
     return { layer: { ...packed, kind }, isSent }
+  }
+
+  /** The registry takes a layer from the repository of another app, where it can: nothing is sent again. */
+  async function isThere({ layer, repository: other }: KnownLayer, repository: string, waiting: Waiting) {
+    if (await client.hasBlob(repository, layer, waiting)) return true
+    return other !== repository && client.mountBlob(repository, layer, other, waiting)
   }
 
   async function sourcesOf({ base, folders }: Publication, leftOut: string[]): Promise<LayerSource[]> {

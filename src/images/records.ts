@@ -12,6 +12,9 @@ export type ImageRecord = {
   isPushed: boolean
 }
 
+/** A layer, and the repository that got it last. */
+export type KnownLayer = { repository: string; layer: PackedLayer }
+
 type ImageRow = {
   output_digest: Digest
   repository: string
@@ -72,20 +75,24 @@ export function createImageRecords({ sql, clock }: { sql: Sql; clock: Clock }) {
       await sql.transaction((tx) => tx.query(statement`DELETE FROM images WHERE output_digest = ${output}`))
     },
 
-    async layer(name: string): Promise<PackedLayer | undefined> {
+    async layer(name: string): Promise<KnownLayer | undefined> {
       const [row] = await sql.transaction((tx) =>
-        tx.query<{ digest: Digest; diff_id: Digest; size: number; bytes: number }>(statement`
-          UPDATE image_layers SET use_time = ${clock.now()} WHERE name = ${name} RETURNING digest, diff_id, size, bytes`),
+        tx.query<{ repository: string; digest: Digest; diff_id: Digest; size: number; bytes: number }>(statement`
+          UPDATE image_layers SET use_time = ${clock.now()} WHERE name = ${name}
+          RETURNING repository, digest, diff_id, size, bytes`),
       )
-      return row && { digest: row.digest, diffId: row.diff_id, size: row.size, bytes: row.bytes }
+      if (!row) return undefined
+      const { repository, digest, diff_id: diffId, size, bytes } = row
+      return { repository, layer: { digest, diffId, size, bytes } }
     },
-    async keepLayer(name: string, { digest, diffId, size, bytes }: PackedLayer) {
+    async keepLayer(name: string, { repository, layer }: KnownLayer) {
+      const { digest, diffId, size, bytes } = layer
       await sql.transaction((tx) =>
         tx.query(statement`
-          INSERT INTO image_layers (name, digest, diff_id, size, bytes, use_time)
-          VALUES (${name}, ${digest}, ${diffId}, ${size}, ${bytes}, ${clock.now()})
-          ON CONFLICT (name) DO UPDATE SET digest = ${digest}, diff_id = ${diffId}, size = ${size}, bytes = ${bytes},
-            use_time = ${clock.now()}`),
+          INSERT INTO image_layers (name, repository, digest, diff_id, size, bytes, use_time)
+          VALUES (${name}, ${repository}, ${digest}, ${diffId}, ${size}, ${bytes}, ${clock.now()})
+          ON CONFLICT (name) DO UPDATE SET repository = ${repository}, digest = ${digest}, diff_id = ${diffId},
+            size = ${size}, bytes = ${bytes}, use_time = ${clock.now()}`),
       )
     },
     async forgetOldLayers() {

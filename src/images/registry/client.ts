@@ -92,6 +92,18 @@ export function createRegistryClient({ clock, origin, login, allowsPlainHttp = f
     hasBlob: (repository: string, blob: Omit<BlobFile, 'file'>, waiting: Waiting = {}): Promise<boolean> =>
       retried(() => hasBlob(repository, blob, waiting.signal), waiting),
 
+    /** Takes a blob from another repository of the same registry. Returns whether the registry did so. */
+    async mountBlob(repository: string, { digest }: Omit<BlobFile, 'file'>, from: string, waiting: Waiting = {}) {
+      const url = at(repository, 'blobs/uploads/')
+      url.searchParams.set('mount', digest)
+      url.searchParams.set('from', from)
+      const { signal } = waiting
+      const answer = await retried(() => ask(repository, { method: 'POST', url, signal }), waiting)
+      // It has begun an upload instead, which does not go on.
+      if (answer.status === 202) await ask(repository, { method: 'DELETE', url: placeIn(answer), signal })
+      return answer.status === 201
+    },
+
     /** Uploads a blob unless it is there. Returns whether it was sent. */
     async pushBlob(repository: string, blob: BlobFile, waiting: Waiting = {}): Promise<boolean> {
       const { signal } = waiting

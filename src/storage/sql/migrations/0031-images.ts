@@ -19,6 +19,7 @@ export const images: Migration = {
     sql`CREATE INDEX images_by_manifest ON images (manifest_digest)`,
     sql`CREATE TABLE image_layers (
       name TEXT NOT NULL PRIMARY KEY,
+      repository TEXT NOT NULL,
       digest TEXT NOT NULL,
       diff_id TEXT NOT NULL,
       size BIGINT NOT NULL,
