@@ -12,9 +12,10 @@ import { toProblem } from './failure.ts'
 import { type LayerLimits, type UnpackOptions, unpackLayer } from './layers/unpack.ts'
 import { layersIn } from './manifest.ts'
 import { referenceOf } from './names.ts'
-import { createMakeImage, type LayerFolder, PLACES, type Publication, type Published } from './publish.ts'
+import { createMakeImage, PLACES, type Publication, type Published } from './publish.ts'
 import { createImageRecords, type ImageRecord } from './records.ts'
-import type { RegistryClient, Waiting } from './registry/client.ts'
+import type { Waiting } from './registry/answers.ts'
+import type { RegistryClient } from './registry/client.ts'
 import { RegistryRefused } from './registry/problem.ts'
 import { LayerBroken } from './tar/entry.ts'
 
@@ -30,7 +31,7 @@ type Parts = {
 }
 
 /** Where a layer goes: the folder is made. A layer that the image does not have is skipped. */
-export type Destination = { kind: LayerFolder['kind']; folder: string }
+export type Destination = { kind: keyof typeof PLACES; folder: string }
 
 export type Fetched = { bytes: number }
 
@@ -70,7 +71,7 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
       const record = earlier && (await inTurn(earlier.manifest, look).catch(NOT_STORED))
       if (!record) return inScratch((scratch) => make(publication, scratch, waiting)).catch(NOT_STORED)
       const known = { reference: toReference(record), isKnown: true, bytes: record.bytes }
-      return { ...known, layers: publication.folders.length + 1, sentLayers: 0, sentBytes: 0, leftOut: [] }
+      return { ...known, layers: 0, sentLayers: 0, sentBytes: 0, leftOut: [] }
     },
 
     /** The references of outputs that are in the registry. */

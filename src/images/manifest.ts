@@ -2,14 +2,14 @@
 import { checkDigest, type Digest } from '../storage/index.ts'
 import type { PackedLayer } from './layers/pack.ts'
 import { jsonOf } from './registry/authorize.ts'
-import { MANIFEST_TYPE } from './registry/client.ts'
+import { MANIFEST_TYPE } from './registry/manifests.ts'
 import { APP_USER, LAYER_TIME, LayerBroken } from './tar/entry.ts'
 
 const CONFIG_TYPE = 'application/vnd.oci.image.config.v1+json'
 const LAYER_TYPE = 'application/vnd.oci.image.layer.v1.tar+gzip'
 
-/** What a layer has: the runtime, the uploaded files, installed packages, what the build made, and lists for the edge. */
-export const LAYER_KINDS = ['base', 'source', 'packages', 'files', 'edge'] as const
+/** What a layer has: the runtime, the uploaded files, installed packages, what the build made, and rules for the edge. */
+export const LAYER_KINDS = ['base', 'source', 'packages', 'files', 'rules'] as const
 export type LayerKind = (typeof LAYER_KINDS)[number]
 
 export type Layer = PackedLayer & { kind: LayerKind }

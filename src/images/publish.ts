@@ -3,16 +3,17 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Digest } from '../storage/index.ts'
 import { baseOf, SERVE, type Tool } from './base.ts'
-import { type Content, contentsOf } from './layers/folder.ts'
+import { type Content, contentsOf, foldersAbove, textEntry } from './layers/folder.ts'
 import { type PackedLayer, packLayer } from './layers/pack.ts'
 import { configOf, type ImageConfig, type Layer, type LayerKind, manifestOf } from './manifest.ts'
 import { repositoryOf, tagOf } from './names.ts'
 import type { ImageRecord, ImageRecords, KnownLayer } from './records.ts'
-import { digestOf, type RegistryClient, type Waiting } from './registry/client.ts'
+import { digestOf, type Waiting } from './registry/answers.ts'
+import type { RegistryClient } from './registry/client.ts'
 
 /** A folder of this machine, and what it is in the image. */
 export type LayerFolder = {
-  kind: Exclude<LayerKind, 'base'>
+  kind: Exclude<LayerKind, 'base' | 'rules'>
   folder: string
   /** The same name means the same bytes: such a layer is not packed again. */
   name?: string
@@ -28,6 +29,8 @@ export type Publication = {
   base: { node: string; tools: readonly Tool[] }
   /** The lowest first. */
   folders: readonly LayerFolder[]
+  /** Redirects and headers of a static site, as JSON. The image has them for Headland, and does not apply them itself. */
+  rules?: string | undefined
   /** Without a command, the files are served as they are. */
   config: Omit<ImageConfig, 'command'> & { command: readonly string[] | ServedFiles }
 }
@@ -48,12 +51,15 @@ export type Published = {
 }
 
 /** Where the folders of layers are in an image. */
-export const PLACES: Record<LayerFolder['kind'], string> = {
+export const PLACES: Record<Exclude<LayerKind, 'base'>, string> = {
   source: 'app',
   packages: 'app',
   files: 'app',
-  edge: 'headland/edge',
+  rules: 'headland/rules',
 }
+
+/** The file of rules in its layer. */
+export const RULES_FILE = 'rules.json'
 
 type Parts = {
   client: RegistryClient
@@ -89,13 +95,14 @@ export function createMakeImage({ client, records, prefix, inTurn, toReference }
     return other !== repository && client.mountBlob(repository, layer, other, waiting)
   }
 
-  async function sourcesOf({ base, folders }: Publication, leftOut: string[]): Promise<LayerSource[]> {
+  async function sourcesOf({ base, folders, rules }: Publication, leftOut: string[]): Promise<LayerSource[]> {
     const { node, tools } = base
     const others = folders.map(({ kind, folder: top, name, writable = [] }): LayerSource => {
-      const options = { at: PLACES[kind], writable, isOverlay: kind !== 'source' && kind !== 'edge' }
+      const options = { at: PLACES[kind], writable, isOverlay: kind !== 'source' }
       return { kind, name, contents: () => contentsOf(top, { ...options, onLeftOut: (path) => leftOut.push(path) }) }
     })
-    return [{ kind: 'base', ...(await baseOf(node, tools)) }, ...others]
+    const last: LayerSource[] = rules === undefined ? [] : [{ kind: 'rules', contents: () => contentsOfRules(rules) }]
+    return [{ kind: 'base', ...(await baseOf(node, tools)) }, ...others, ...last]
   }
 
   return async function make(publication, scratch, waiting) {
@@ -135,6 +142,11 @@ export function createMakeImage({ client, records, prefix, inTurn, toReference }
       leftOut,
     }
   }
+}
+
+async function* contentsOfRules(rules: string): AsyncGenerator<Content> {
+  yield* foldersAbove(PLACES.rules)
+  yield textEntry(`${PLACES.rules}/${RULES_FILE}`, rules)
 }
 
 function commandOf({ config: { command } }: Publication): readonly string[] {

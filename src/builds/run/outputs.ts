@@ -31,7 +31,7 @@ export type Keeping = {
   record?(digest: Digest, size: Size): Promise<void>
 }
 
-/** None of them exists yet; `source` and `edge` are not part of every output. */
+/** None of them exists yet. `source` is not part of every output, nor is `edge`, for what the edge needs. */
 export type RestoredFolders = { files: string; source: string; edge: string }
 
 export function createOutputs({ folder, limits }: { folder: string; limits: OutputLimits }) {

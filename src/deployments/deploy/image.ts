@@ -2,7 +2,7 @@
  * Outputs in a registry, where the operator has set one: the image of an output is there before it goes live, and an output
  * whose files are not on this machine is got from there.
  */
-import { stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import type { Accounts } from '../../accounts/index.ts'
 import type { Environment, Environments } from '../../apps/index.ts'
@@ -20,10 +20,12 @@ import {
   type Toolchain,
   type Toolchains,
 } from '../../builds/index.ts'
+import { MANIFEST_NAME, rulesIn } from '../../edge/index.ts'
 import type { Images, LayerFolder, Publication } from '../../images/index.ts'
 import type { Digest, Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
+import { prepareForEdge } from './make.ts'
 import type { Progress } from './progress.ts'
 
 type Parts = {
@@ -44,6 +46,8 @@ type Parts = {
 /** The port that an image listens on, unless it is started with another. */
 const PORT = 3000
 const NODE = '/headland/lib/node'
+/** In the layer of rules. */
+const RULES = 'rules.json'
 /** Apps read the address to listen on from one of these. */
 const EVERYWHERE = { HOST: '0.0.0.0', HOSTNAME: '0.0.0.0', NITRO_HOST: '0.0.0.0' }
 /** At the start of the service, which does not wait long for a registry that is away. */
@@ -65,14 +69,12 @@ export function createImageSteps(parts: Parts) {
     const folder = id === undefined ? undefined : packages.folderOf(id)
     const [files = '', ...below] = await outputs.layersOf(build.output, folder)
     const source = below.find((layer) => layer !== folder)
-    const edge = outputs.edgeFolderOf(build.output)
     return [
       ...(source === undefined ? [] : [{ kind: 'source' as const, folder: source, writable }]),
       ...(folder === undefined
         ? []
         : [{ kind: 'packages' as const, folder, writable, name: `packages ${id} ${JSON.stringify(writable)}` }]),
       { kind: 'files', folder: files, writable },
-      ...((await stat(edge).catch(absent)) ? [{ kind: 'edge' as const, folder: edge }] : []),
     ]
   }
 
@@ -87,8 +89,15 @@ export function createImageSteps(parts: Parts) {
       app: environment.appName,
       base: baseOf(toolchain, plan),
       folders: await foldersOf(build),
+      rules: await rulesOf(build),
       config: { title: environment.appName, port: PORT, ...runOf(plan, toolchain) },
     }
+  }
+
+  async function rulesOf({ plan, output }: Made): Promise<string | undefined> {
+    if (plan.output.kind !== 'static') return undefined
+    const rules = await rulesIn(join(outputs.edgeFolderOf(output), MANIFEST_NAME)).catch(absent)
+    return rules && JSON.stringify(rules)
   }
 
   async function isComplete(build: Made): Promise<boolean> {
@@ -105,14 +114,19 @@ export function createImageSteps(parts: Parts) {
     const how = { ...options, user: folders.userOf(environment), time: build.startTime ?? build.createTime }
     let bytes = 0
     if (!(await outputs.has(build.output)))
-      await outputs.restore(build.output, async ({ files, source, edge }) => {
-        const wanted = [
-          { kind: 'files' as const, folder: files },
-          { kind: 'source' as const, folder: source },
-          { kind: 'edge' as const, folder: edge },
-        ]
-        bytes += (await images.fetch(build.output, wanted, how)).bytes
-      })
+      await images.inScratch((scratch) =>
+        outputs.restore(build.output, async ({ files, source, edge }) => {
+          const wanted = [
+            { kind: 'files' as const, folder: files },
+            { kind: 'source' as const, folder: source },
+            { kind: 'rules' as const, folder: join(scratch, 'rules') },
+          ]
+          bytes += (await images.fetch(build.output, wanted, how)).bytes
+          const rules = await readFile(join(scratch, 'rules', RULES), 'utf8').catch(absent)
+          // The lists for the edge are made anew: an image has none, since they hold a secret of this machine.
+          await prepareForEdge(build.plan, rules === undefined ? undefined : JSON.parse(rules), files, edge)
+        }),
+      )
     const id = packagesOf(build)
     if (id !== undefined && !(await packages.has(id)))
       await images.inScratch(async (scratch) => {
@@ -145,7 +159,7 @@ export function createImageSteps(parts: Parts) {
       progress.say(
         isKnown
           ? `The image is in the registry already: ${reference}`
-          : `The image has ${layers} layers of ${bytesInWords(bytes)}; ${sentLayers} of ${bytesInWords(sentBytes)} were pushed, in ${took}: ${reference}`,
+          : `The image has ${layers} layers, ${bytesInWords(bytes)}; pushed ${sentLayers} of them, ${bytesInWords(sentBytes)}, in ${took}: ${reference}`,
       )
     },
 

@@ -2,18 +2,17 @@
  * A client of the OCI distribution API: blobs and manifests of one registry. What is read by a digest is verified. An upload or
  * a download that is cut off goes on where it was.
  */
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Clock } from '../../base/index.ts'
 import { checkDigest, type Digest } from '../../storage/index.ts'
-import { createAuthorizer, jsonOf, type Login } from './authorize.ts'
+import { expect, reasonIn, type Waiting } from './answers.ts'
+import { createAuthorizer, type Login } from './authorize.ts'
 import { createDownload } from './download.ts'
+import { createManifestCalls } from './manifests.ts'
 import { DigestMismatch, RegistryRefused, RegistryUnreachable } from './problem.ts'
-import { type Patience, patiently, retryAfterOf } from './retry.ts'
+import { patiently, retryAfterOf } from './retry.ts'
 import { type Answer, type Ask, createTransport, SinkFailed, within } from './transport.ts'
-
-export const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json'
 
 export type BlobFile = { digest: Digest; size: number; file: string }
 
@@ -27,13 +26,6 @@ type Parts = {
   userAgent: string
   /** How long a registry that is away is asked again. */
   patienceMs: number
-}
-
-export type Waiting = {
-  signal?: AbortSignal | undefined
-  onWait?: Patience['onWait']
-  /** Where it is not that of the client. */
-  patienceMs?: number
 }
 
 /** Larger blobs are sent so that they can be resumed. */
@@ -153,59 +145,7 @@ export function createRegistryClient({ clock, origin, login, allowsPlainHttp = f
       download.verify()
     },
 
-    /** Stores a manifest under its digest, and under tags. */
-    async pushManifest(
-      repository: string,
-      bytes: Buffer,
-      tags: readonly string[],
-      waiting: Waiting = {},
-    ): Promise<Digest> {
-      const digest = digestOf(bytes)
-      for (const name of tags.length > 0 ? tags : [digest])
-        await retried(async () => {
-          const url = at(repository, `manifests/${name}`)
-          const headers = { 'content-type': MANIFEST_TYPE }
-          const answer = await ask(repository, { method: 'PUT', url, headers, body: bytes, signal: waiting.signal })
-          expect(answer, [201], 'the upload of a manifest')
-        }, waiting)
-      return digest
-    },
-
-    async hasManifest(repository: string, digest: Digest, waiting: Waiting = {}): Promise<boolean> {
-      return retried(async () => {
-        const url = at(repository, `manifests/${digest}`)
-        const headers = { accept: MANIFEST_TYPE }
-        const answer = await ask(repository, { method: 'HEAD', url, headers, signal: waiting.signal })
-        if (answer.status === 404) return false
-        expect(answer, [200], `the look for ${digest}`)
-        return true
-      }, waiting)
-    },
-
-    /** The bytes of a manifest, verified; undefined where the registry has none. */
-    async pullManifest(repository: string, digest: Digest, waiting: Waiting = {}): Promise<Buffer | undefined> {
-      checkDigest(digest)
-      return retried(async () => {
-        const url = at(repository, `manifests/${digest}`)
-        const headers = { accept: MANIFEST_TYPE }
-        const answer = await ask(repository, { method: 'GET', url, headers, signal: waiting.signal })
-        if (answer.status === 404) return undefined
-        expect(answer, [200], `the download of ${digest}`)
-        if (digestOf(answer.body) !== digest) throw new DigestMismatch(digest)
-        return answer.body
-      }, waiting)
-    },
-
-    /** A manifest that is not there any more is deleted. */
-    async deleteManifest(repository: string, digest: Digest, waiting: Waiting = {}): Promise<void> {
-      await retried(async () => {
-        const url = at(repository, `manifests/${digest}`)
-        const answer = await ask(repository, { method: 'DELETE', url, signal: waiting.signal })
-        if (answer.status === 405)
-          throw new RegistryRefused('The registry does not delete: enable deletion in its settings.', 405)
-        if (answer.status !== 404) expect(answer, [202, 200, 204], `the deletion of ${digest}`)
-      }, waiting)
-    },
+    ...createManifestCalls({ at, ask, retried }),
 
     close: () => transport.close(),
   }
@@ -230,26 +170,9 @@ const bodyFrom = ({ file, size }: BlobFile, start: number) => ({
   open: () => createReadStream(file, { start, highWaterMark: 256 * 1024 }),
 })
 
-export const digestOf = (bytes: Buffer): Digest => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
-
 function placeIn({ headers, url }: Answer, fallback?: URL): URL {
   const [to] = [headers.location ?? []].flat()
   if (to !== undefined) return within(to, url)
   if (fallback) return fallback
   throw new RegistryRefused('The registry did not say where to upload to.', 0)
-}
-
-function expect(answer: Answer, statuses: readonly number[], what: string) {
-  if (statuses.includes(answer.status)) return
-  throw new RegistryRefused(
-    `${answer.url.host} answered ${answer.status} to ${what}${reasonIn(answer)}.`,
-    answer.status,
-  )
-}
-
-/** The code of an error of a registry: a word in capital letters. Its text may hold anything. */
-function reasonIn({ body }: Answer): string {
-  const { errors } = jsonOf(body)
-  const code: unknown = Array.isArray(errors) ? errors[0]?.code : undefined
-  return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : ''
 }

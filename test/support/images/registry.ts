@@ -23,7 +23,14 @@ export const LOGIN = { user: 'headland', password: 'correct horse' }
 /** bcrypt, which is all that it reads. */
 const HTPASSWD = `${LOGIN.user}:$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2\n`
 
-type Options = { hasPassword?: boolean; mayDelete?: boolean }
+type Options = {
+  hasPassword?: boolean
+  mayDelete?: boolean
+  /** Another registry, whose address and whose files it has too. */
+  of?: ImageRegistry
+  /** A command that starts it elsewhere, such as in another network. */
+  inside?: readonly string[]
+}
 
 export type ImageRegistry = {
   url: string
@@ -37,11 +44,13 @@ export type ImageRegistry = {
   folder: string
 }
 
-export async function startRegistry(t: Scope, { hasPassword = false, mayDelete = true }: Options = {}) {
+export async function startRegistry(t: Scope, options: Options = {}) {
+  const { hasPassword = false, mayDelete = true, of, inside = [] } = options
   const folder = await temporaryFolder(t)
   const config = join(folder, 'config.json')
   const lines: string[] = []
-  let port = 0
+  const data = of?.folder ?? join(folder, 'data')
+  let port = of ? Number(new URL(of.url).port) : 0
   let running: ChildProcess | undefined
 
   async function start() {
@@ -51,12 +60,13 @@ export async function startRegistry(t: Scope, { hasPassword = false, mayDelete =
       JSON.stringify({
         version: 0.1,
         log: { level: 'info', accesslog: { disabled: false } },
-        storage: { filesystem: { rootdirectory: join(folder, 'data') }, delete: { enabled: mayDelete } },
+        storage: { filesystem: { rootdirectory: data }, delete: { enabled: mayDelete } },
         http: { addr: `127.0.0.1:${port}`, secret: 'the same after a restart' },
         ...(hasPassword ? { auth: { htpasswd: { realm: 'test', path: join(folder, 'htpasswd') } } } : {}),
       }),
     )
-    const child = spawn(PROGRAM ?? '', ['serve', config], { stdio: ['ignore', 'pipe', 'pipe'], env: {} })
+    const [file = '', ...args] = [...inside, PROGRAM ?? '', 'serve', config]
+    const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH } })
     running = child
     createInterface({ input: child.stdout as Readable }).on('line', (line) => lines.push(line))
     const listening = new Promise<number>((resolve) => {
@@ -85,7 +95,7 @@ export async function startRegistry(t: Scope, { hasPassword = false, mayDelete =
   await start()
   const registry: ImageRegistry = {
     url: `http://127.0.0.1:${port}`,
-    folder: join(folder, 'data'),
+    folder: data,
     stop,
     start,
     log: () => lines.join('\n'),
