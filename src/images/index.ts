@@ -1,3 +1,4 @@
+export { type Checked, checkRegistry } from './check.ts'
 export { createImages, type Destination, type Images } from './images.ts'
 export { openImages, openRegistryClient, type RegistrySettings } from './open.ts'
 export type { LayerFolder, Publication, Published } from './publish.ts'

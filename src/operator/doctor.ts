@@ -15,9 +15,10 @@ import {
   seccompProgram,
   trySandbox,
 } from '../engines/index.ts'
-
+import type { RegistrySettings } from '../images/index.ts'
 import { certificateFinding } from './certificates.ts'
 import type { DataFolder, Finding } from './command.ts'
+import { registryFindings } from './registry.ts'
 
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 const PROBE_TIMEOUT_MS = 10_000
@@ -36,12 +37,14 @@ export type Examined = {
   folder: DataFolder
   /** Whether certificates are got by ACME. */
   hasAcme: boolean
+  /** Undefined where none is set. */
+  registry?: RegistrySettings | undefined
 }
 
 export async function examine(examined: Examined): Promise<Finding[]> {
   const { dataDir, masterKeyFile, bubblewrap, network, domain, folder, hasAcme } = examined
   const problem = networkProblem(network)
-  return Promise.all([
+  const found = await Promise.all([
     nodeVersion(),
     versions(examined),
     user(),
@@ -56,6 +59,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
     ownAddresses({ problem, domain }),
     certificateFinding(folder, hasAcme),
   ])
+  return [...found, ...(await registryFindings(examined.registry, examined.version))]
 }
 
 const ok = (part: string, found: string): Finding => ({ part, state: 'ok', found, advice: '' })

@@ -30,8 +30,8 @@ async function ask(port: string, path: string): Promise<{ status: number; text: 
   return { status: Number(stdout.slice(end + 1)), text: stdout.slice(0, end) }
 }
 
-/** A server without packages, one with packages, one that npm starts, and files. */
-const PORTS = { 'node-server': '18001', express: '18002', custom: '18003', static: '18004' }
+/** A server without packages, one with packages, one that a package manager starts, one that writes files, and files. */
+const PORTS = { 'node-server': '18001', express: '18002', 'pm-yarn-pnp': '18003', next: '18004', static: '18005' }
 
 for (const [example, port] of Object.entries(PORTS))
   test(`the image of the example ${example} runs in Docker and answers as expected`, { skip }, async (t) => {
@@ -40,14 +40,15 @@ for (const [example, port] of Object.entries(PORTS))
     const { expected, deployment } = await deployExample(service, as, example)
     const read = async <T>(name: string): Promise<T> => (await service.call(`/v1/${name}`, { as })).json
     const { image = '' } = await read<resources.Build>((await read<resources.Deployment>(deployment)).build)
-    const limits = ['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL']
-    const id = await engine.docker('run', '--detach', ...limits, '--publish', `127.0.0.1:${port}:3000`, image)
+    const id = await engine.docker('run', '--detach', '--cap-drop', 'ALL', '--publish', `127.0.0.1:${port}:3000`, image)
     t.after(() => engine.docker('rm', '--force', id))
     const answers = async () => (await ask(port, '/').catch(() => ({ status: 0 }))).status > 0
     await until(answers, 'the container answers').catch(async (error) => {
       throw new Error(await engine.docker('logs', id), { cause: error })
     })
-    for (const { path, status, contains } of expected.answers) {
+    // The address of a visitor is that of Docker's bridge here.
+    const asked = expected.answers.filter(({ path }) => path !== '/api/visitor')
+    for (const { path, status, contains } of asked) {
       const answer = await ask(port, path)
       assert.ok(answer.text.includes(contains), `${path} has no ${contains}: ${answer.text.slice(0, 500)}`)
       assert.equal(answer.status, status, path)
