@@ -17,7 +17,7 @@ export const images: Bench = {
   what: `deploys of the example ${EXAMPLE} with a registry on this machine, beside the same without one; switches back`,
   noise: 'the median of five deploys each, after a first one that installs packages and pushes the runtime',
   async run() {
-    if (NEEDS_REGISTRY.skip) throw new Skipped(NEEDS_REGISTRY.skip)
+    if (NEEDS_REGISTRY.skip) throw new Skipped(String(NEEDS_REGISTRY.skip))
     await using scope = createScope()
     const { url } = await startRegistry(scope)
     const without = await measured({})

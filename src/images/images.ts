@@ -36,7 +36,7 @@ export type Destination = { kind: keyof typeof PLACES; folder: string }
 export type Fetched = { bytes: number }
 
 /** Nothing waits for a deletion, and the next collection comes. */
-const COLLECTING = { patienceMs: 2000 }
+const COLLECTING = { timeoutMs: 2000 }
 
 const NOT_STORED = toProblem('The output could not be stored as an image')
 const NOT_FETCHED = toProblem('The files of this deployment are not on this machine, and its image could not be got')

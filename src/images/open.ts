@@ -22,7 +22,7 @@ export function openRegistryClient(settings: RegistrySettings, userAgent: string
     login: registryPassword && { user: registryUser, password: registryPassword },
     allowsPlainHttp: registryPlainHttp,
     userAgent,
-    patienceMs: registryTimeout * 1000,
+    timeoutMs: registryTimeout * 1000,
   })
 }
 

@@ -19,10 +19,10 @@ import { LOGIN, NEEDS_REGISTRY, startRegistry } from '../support/images/registry
 import { answering, startRegistryProxy } from '../support/images/registry-proxy.ts'
 
 const REPOSITORY = 'prefix/account/app'
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 function clientOf(origin: string, more: Partial<Parameters<typeof createRegistryClient>[0]> = {}) {
-  return createRegistryClient({ clock: systemClock, origin, userAgent: 'test', patienceMs: PATIENCE_MS, ...more })
+  return createRegistryClient({ clock: systemClock, origin, userAgent: 'test', timeoutMs: TIMEOUT_MS, ...more })
 }
 
 async function blob(t: TestContext, size: number) {
@@ -153,7 +153,7 @@ test('it waits as long as the registry asks for', NEEDS_REGISTRY, async (t) => {
 })
 
 test('patience with a registry that is away has an end', async (t) => {
-  const client = clientOf('http://127.0.0.1:1', { patienceMs: 500 })
+  const client = clientOf('http://127.0.0.1:1', { timeoutMs: 500 })
   t.after(client.close)
   await assert.rejects(client.pushBlob(REPOSITORY, await blob(t, SMALL)), RegistryUnreachable)
 })

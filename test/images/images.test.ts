@@ -160,7 +160,7 @@ test('an image with other bytes than its digests is not unpacked', NEEDS_REGISTR
   await publish(digest('a'), 'text')
   proxy.set(({ path }, _, outgoing) => {
     if (!path.includes('/blobs/')) return false
-    outgoing.writeHead(200).end('something else')
+    outgoing.writeHead(200).end('something else'.repeat(10_000))
     return true
   })
   const wanted = [{ kind: 'files' as const, folder: join(folder, 'fetched') }]

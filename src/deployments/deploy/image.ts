@@ -51,7 +51,7 @@ const RULES = 'rules.json'
 /** Apps read the address to listen on from one of these. */
 const EVERYWHERE = { HOST: '0.0.0.0', HOSTNAME: '0.0.0.0', NITRO_HOST: '0.0.0.0' }
 /** At the start of the service, which does not wait long for a registry that is away. */
-const AT_START = { patienceMs: 5000 }
+const AT_START = { timeoutMs: 5000 }
 
 type Made = Build & { output: Digest; plan: Plan }
 
@@ -105,7 +105,7 @@ export function createImageSteps(parts: Parts) {
     return (await outputs.has(build.output)) && (id === undefined || (await packages.has(id)))
   }
 
-  type Restoring = { signal?: AbortSignal; patienceMs?: number }
+  type Restoring = { signal?: AbortSignal; timeoutMs?: number }
 
   async function restore(environment: Environment, given: Build, options: Restoring): Promise<void> {
     const build = madeOf(given)

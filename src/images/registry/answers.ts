@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto'
 import type { Digest } from '../../storage/index.ts'
 import { jsonOf } from './authorize.ts'
 import { RegistryRefused } from './problem.ts'
-import type { Patience } from './retry.ts'
+import type { Retrying } from './retry.ts'
 import type { Answer, Ask } from './transport.ts'
 
 export type Waiting = {
   signal?: AbortSignal | undefined
-  onWait?: Patience['onWait']
+  onWait?: Retrying['onWait']
   /** Where it is not that of the client. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 /** One call, and how it is repeated. */

@@ -11,7 +11,7 @@ import { createAuthorizer, type Login } from './authorize.ts'
 import { createDownload } from './download.ts'
 import { createManifestCalls } from './manifests.ts'
 import { DigestMismatch, RegistryRefused, RegistryUnreachable } from './problem.ts'
-import { patiently, retryAfterOf } from './retry.ts'
+import { retry, retryAfterOf } from './retry.ts'
 import { type Answer, type Ask, createTransport, SinkFailed, within } from './transport.ts'
 
 export type BlobFile = { digest: Digest; size: number; file: string }
@@ -25,7 +25,7 @@ type Parts = {
   allowsPlainHttp?: boolean
   userAgent: string
   /** How long a registry that is away is asked again. */
-  patienceMs: number
+  timeoutMs: number
 }
 
 /** Larger blobs are sent so that they can be resumed. */
@@ -33,7 +33,7 @@ const SINGLE_BYTES = 4 * 1024 * 1024
 
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host)
 
-export function createRegistryClient({ clock, origin, login, allowsPlainHttp = false, userAgent, patienceMs }: Parts) {
+export function createRegistryClient({ clock, origin, login, allowsPlainHttp = false, userAgent, timeoutMs }: Parts) {
   const transport = createTransport({ userAgent, mayBePlain: (host) => allowsPlainHttp || isLoopback(host) })
   const authorizer = createAuthorizer({ clock, transport, login })
 
@@ -48,7 +48,7 @@ export function createRegistryClient({ clock, origin, login, allowsPlainHttp = f
   }
 
   const retried = <T>(attempt: () => Promise<T>, waiting: Waiting): Promise<T> =>
-    patiently(attempt, { clock, patienceMs, ...waiting })
+    retry(attempt, { clock, timeoutMs, ...waiting })
 
   async function hasBlob(repository: string, { digest, size }: Omit<BlobFile, 'file'>, signal?: AbortSignal) {
     const answer = await ask(repository, { method: 'HEAD', url: at(repository, `blobs/${digest}`), signal })

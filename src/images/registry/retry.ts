@@ -2,10 +2,10 @@
 import type { Clock } from '../../base/index.ts'
 import { RegistryUnreachable } from './problem.ts'
 
-export type Patience = {
+export type Retrying = {
   clock: Clock
   /** How long it is asked again, from the first failure on. */
-  patienceMs: number
+  timeoutMs: number
   signal?: AbortSignal | undefined
   /** Called before each wait. */
   onWait?: ((error: RegistryUnreachable, waitMs: number) => void) | undefined
@@ -14,8 +14,8 @@ export type Patience = {
 const FIRST_WAIT_MS = 250
 const MAX_WAIT_MS = 10_000
 
-export async function patiently<T>(attempt: () => Promise<T>, patience: Patience): Promise<T> {
-  const { clock, patienceMs, signal, onWait } = patience
+export async function retry<T>(attempt: () => Promise<T>, retrying: Retrying): Promise<T> {
+  const { clock, timeoutMs, signal, onWait } = retrying
   let until: number | undefined
   for (let count = 0; ; count++) {
     signal?.throwIfAborted()
@@ -23,7 +23,7 @@ export async function patiently<T>(attempt: () => Promise<T>, patience: Patience
       return await attempt()
     } catch (error) {
       if (!(error instanceof RegistryUnreachable)) throw error
-      until ??= clock.now() + patienceMs
+      until ??= clock.now() + timeoutMs
       const backOff = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** count) * (0.75 + Math.random() / 2)
       const waitMs = Math.max(backOff, error.retryAfterMs ?? 0)
       if (clock.now() + waitMs > until) throw error
