@@ -16,6 +16,7 @@ import { edgeRoutes } from './edge/routes.ts'
 import { edgeTls } from './edge/tls.ts'
 import { twoEdges } from './edges.ts'
 import { idleStatic } from './idle-static.ts'
+import { images } from './images.ts'
 import { instances } from './instances.ts'
 import { largeSites } from './large-sites.ts'
 import { listEnvironments } from './list-environments.ts'
@@ -40,6 +41,7 @@ export const BENCHES: readonly Bench[] = [
   warmRebuild,
   rebuildShare,
   samePackages,
+  images,
   ...edgeHits,
   edgeTls,
   edgeRequestLog,

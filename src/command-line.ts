@@ -201,7 +201,9 @@ const commands: readonly RunnableCommand[] = [
       const masterKeyFile = filesIn(dataDir).masterKey
       const { dataFolder } = await import('./data-folder.ts')
       const [folder, hasAcme] = [dataFolder(config), config.acmeEmail !== undefined]
-      const examined = { dataDir, masterKeyFile, bubblewrap, network, domain, version, service, folder, hasAcme }
+      const registry = config.registry === undefined ? undefined : { ...config, registry: config.registry }
+      const machine = { dataDir, masterKeyFile, bubblewrap, network, domain, folder }
+      const examined = { ...machine, version, service, hasAcme, registry }
       const findings = await examine(examined)
       print(options.json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
       return findings.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done

@@ -93,12 +93,24 @@ export function loadConfig({ flags = {}, env = process.env, folder = process.cwd
     try {
       config[key] = SETTINGS[key].parse(text)
     } catch (error) {
-      const shown = SETTINGS[key].isSecret ? '[secret]' : JSON.stringify(text)
+      const shown = SETTINGS[key].isSecret ? '[secret]' : JSON.stringify(withoutPassword(text))
       throw new ConfigError(`${key} (from ${origin}) is ${shown}: ${(error as Error).message}`)
     }
   }
+  refusePlainRegistry(config as Config)
   const loaded = { config: config as Config, origins: origins as Record<keyof Config, Origin> }
   return { ...loaded, config: withSiteAddress(withFrontDoor(loaded.config, loaded.origins)) }
+}
+
+/** An address that is refused may have a password in it. */
+const withoutPassword = (text: string): string => text.replaceAll(/\/\/[^/?#\s]*@/g, '//[secret]@')
+
+function refusePlainRegistry({ registry, registryPlainHttp }: Config) {
+  if (!registry?.startsWith('http:') || registryPlainHttp) return
+  if (/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(new URL(registry).hostname)) return
+  throw new ConfigError(
+    'registry is an address with http: use https, or set registryPlainHttp to true where the network between is yours.',
+  )
 }
 
 /** A service that gets certificates for a domain of its own is the front door of its machine, unless it is told where to listen. */

@@ -13,6 +13,8 @@ export const filesIn = (dataDir: string) => ({
   objectCache: join(dataDir, 'object-cache'),
   outputs: join(dataDir, 'outputs'),
   packages: join(dataDir, 'packages'),
+  /** Layers of images on their way to or from a registry. */
+  images: join(dataDir, 'images'),
   logs: join(dataDir, 'logs'),
   toolchain: join(dataDir, 'toolchain'),
   ballast: join(dataDir, 'ballast'),

@@ -90,6 +90,19 @@ export function parseEmail(text: string): string | undefined {
   return text
 }
 
+/** `https://registry.example/prefix`, without a slash at its end. */
+export function parseRegistry(text: string): string | undefined {
+  if (text === '') return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const path = url?.pathname.replaceAll(/^\/+|\/+$/g, '') ?? ''
+  const isPath = path === '' || /^[a-z0-9]+(?:(?:\.|_|__|-+|\/)[a-z0-9]+)*$/.test(path)
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || !isPath || path.length > 100)
+    throw new Error('it must be an address with a path in lower case, as in https://registry.example.com/headland')
+  if (url.username || url.password)
+    throw new Error('it must have no user and no password: they are the settings registryUser and registryPassword')
+  return path === '' ? url.origin : `${url.origin}/${path}`
+}
+
 export function parseDirectory(text: string): string {
   if (!URL.canParse(text) || !text.startsWith('https://')) throw new Error('it must be an https address')
   return text

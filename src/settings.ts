@@ -22,6 +22,7 @@ import {
   parseList,
   parseListen,
   parseRanges,
+  parseRegistry,
   type Setting,
   seconds,
   setting,
@@ -50,6 +51,11 @@ export type Config = ObjectStoreConfig & {
   acmeEabKey: Secret | undefined
   masterKey: Secret | undefined
   databaseUrl: Secret | undefined
+  registry: string | undefined
+  registryUser: string
+  registryPassword: Secret | undefined
+  registryPlainHttp: boolean
+  registryTimeout: number
   trustedProxies: string[]
   rewriteHosts: string[]
   concurrency: number
@@ -198,6 +204,22 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     isSecret: true,
   },
   ...OBJECT_STORE_SETTINGS,
+  registry: setting(
+    '',
+    'Address of a registry for images, with the path above its repositories: each output is kept there as an OCI image, `account/app` below it. If none is given, outputs are on the disk only.',
+    parseRegistry,
+  ),
+  registryUser: setting('', 'User at that registry; if none is given, it is asked without one.', (text) => text),
+  registryPassword: {
+    ...setting('', 'Its password or access token.', (text) => (text ? new Secret(text) : undefined)),
+    isSecret: true,
+  },
+  registryPlainHttp: setting(
+    'false',
+    'Whether that registry may be asked over plain HTTP where it is not on this machine.',
+    parseBoolean,
+  ),
+  registryTimeout: setting('120', 'Seconds that a deploy waits for a registry that is away, before it fails.', seconds),
   trustedProxies: setting(
     '',
     'Addresses or CIDR ranges whose `X-Forwarded-For` is trusted, separated by commas.',

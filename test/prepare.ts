@@ -91,7 +91,10 @@ if (missing.length > 0) {
   }
 }
 
-if (isRoot && isOnPath('apt-get')) unpackProxies()
+if (isRoot && isOnPath('apt-get')) {
+  unpackServers('proxies', { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' })
+  unpackServers('image-registry', { 'docker-registry': 'usr/bin/docker-registry' })
+}
 if (isRoot && isOnPath('apt-get') && isLong) prepareDocker()
 
 if (isRoot && isOnPath('apt-get') && process.argv.includes('--object-store')) prepareCeph()
@@ -127,10 +130,9 @@ function withoutCluster(install: () => void) {
   if (!wasThere && existsSync(cluster)) execFileSync('pg_dropcluster', ['15', 'main'], { stdio: 'inherit' })
 }
 
-/** The proxies of the guides. Unpacked for the tests and not installed, since Debian would start them. */
-function unpackProxies() {
-  const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proxies')
-  const places = { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' }
+/** The proxies of the guides, and a registry for images. Unpacked for the tests and not installed, since Debian would start them. */
+function unpackServers(name: string, places: Record<string, string>) {
+  const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', name)
   const wanted = Object.entries(places)
     .filter(([name, place]) => !isOnPath(name) && !existsSync(join(folder, place)))
     .map(([name]) => name)

@@ -105,7 +105,13 @@ export const renderInvitation = (invitation: Invitation): resources.Invitation =
   createTime: toRfc3339(invitation.createTime),
 })
 
-export function renderBuild(at: names.EnvironmentPath, build: Build, waiting?: Waiting): resources.Build {
+type BuildExtras = { waiting?: Waiting | undefined; image?: string | undefined }
+
+export function renderBuild(
+  at: names.EnvironmentPath,
+  build: Build,
+  { waiting, image }: BuildExtras = {},
+): resources.Build {
   return {
     name: names.buildResource(at, build.id),
     state: build.state,
@@ -123,6 +129,7 @@ export function renderBuild(at: names.EnvironmentPath, build: Build, waiting?: W
     ...(build.contacts ? { contacts: build.contacts.map(renderContact) } : {}),
     ...(build.isHeld && build.suspected ? { held: renderHeld(build.suspected) } : {}),
     ...(waiting ? { waiting: renderWaiting(waiting) } : {}),
+    ...(image === undefined ? {} : { image }),
     createTime: toRfc3339(build.createTime),
     ...(build.startTime === null ? {} : { startTime: toRfc3339(build.startTime) }),
     ...(build.finishTime === null ? {} : { finishTime: toRfc3339(build.finishTime) }),

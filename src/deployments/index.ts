@@ -1,6 +1,7 @@
 export { createBlame } from './blame.ts'
 export { createAppVariables } from './deploy/app-variables.ts'
 export { buildLogName, createDeploy } from './deploy/deploy.ts'
+export { createImageSteps, type ImageSteps } from './deploy/image.ts'
 export { createInspect, detailsOf } from './deploy/inspect.ts'
 export { createLauncher, runtimeLogName } from './deploy/launch.ts'
 export { createLookAhead } from './deploy/look-ahead.ts'

@@ -18,7 +18,7 @@ export { filesNameOf as earlierFilesNameOf } from './static/earlier/earlier-inde
 export { type AssetFolder, LIST_NAME as IMMUTABLE_LIST_NAME } from './static/earlier/immutable-list.ts'
 export { makeAssetList, makeEarlierIndex, makeManifest } from './static/make-manifest.ts'
 export { createManifest, writeManifest } from './static/manifest.ts'
-export { MANIFEST_NAME } from './static/manifest-file.ts'
+export { MANIFEST_NAME, rulesIn } from './static/manifest-file.ts'
 export { lookUpOnce } from './static/manifests.ts'
 export type { StaticFile, StaticManifest } from './static/types.ts'
 export type { EdgeCertificate, EdgeChallenges, EdgeTls, OcspStaple } from './tls/types.ts'

@@ -15,11 +15,12 @@ import {
   seccompProgram,
   trySandbox,
 } from '../engines/index.ts'
-
+import type { RegistrySettings } from '../images/index.ts'
 import { certificateFinding } from './certificates.ts'
 import type { DataFolder, Finding } from './command.ts'
 import { databaseFinding } from './database.ts'
 import { objectStoreFindings } from './object-store.ts'
+import { registryFindings } from './registry.ts'
 
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 const PROBE_TIMEOUT_MS = 10_000
@@ -38,12 +39,14 @@ export type Examined = {
   folder: DataFolder
   /** Whether certificates are got by ACME. */
   hasAcme: boolean
+  /** Undefined where none is set. */
+  registry?: RegistrySettings | undefined
 }
 
 export async function examine(examined: Examined): Promise<Finding[]> {
   const { dataDir, masterKeyFile, bubblewrap, network, domain, folder, hasAcme } = examined
   const problem = networkProblem(network)
-  const findings = await Promise.all([
+  const found = await Promise.all([
     nodeVersion(),
     versions(examined),
     user(),
@@ -59,7 +62,8 @@ export async function examine(examined: Examined): Promise<Finding[]> {
     ownAddresses({ problem, domain }),
     certificateFinding(folder, hasAcme),
   ])
-  return [...findings, ...(await objectStoreFindings(folder))]
+  const stores = [await objectStoreFindings(folder), await registryFindings(examined.registry, examined.version)]
+  return [...found, ...stores.flat()]
 }
 
 const ok = (part: string, found: string): Finding => ({ part, state: 'ok', found, advice: '' })

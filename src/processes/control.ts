@@ -107,6 +107,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   // Stops after the edges, which send their last counts when they stop.
   started.defer(() => traffic.stop())
   const stores = await openStores({ config, files, database, keyId: vault.keyId })
+  started.defer(async () => stores.images?.close())
   const requestLog = await openRequestLog({ config, log, database, logs: stores.logs })
   started.defer(async () => requestLog?.stop())
   const edges = await openEdges({ files, log, database })
@@ -167,6 +168,8 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const warmUp = createWarmUp({ log, instances })
   started.defer(() => warmUp.stop())
   const restore = async () => void warmUp.start(await live.launcher.restore())
+  // Files that only the registry has are got before their apps are started.
+  await live.imageSteps.restoreLive()
   await restore()
   // Another agent has taken over from one that died with all apps.
   agent.onRestart(() => {

@@ -15,10 +15,11 @@ import {
   type Folders,
   runtimeLogName,
 } from '../deployments/index.ts'
+import type { Images } from '../images/index.ts'
 import type { Operations } from '../operations/index.ts'
 import { requestLogName } from '../request-log/index.ts'
 import type { Instances } from '../runtime/index.ts'
-import { hasRetentionHold, type LineLogs, type Reader } from '../storage/index.ts'
+import { type Digest, hasRetentionHold, type LineLogs, type Reader } from '../storage/index.ts'
 import type { Figures } from './figures.ts'
 
 type Parts = {
@@ -32,6 +33,8 @@ type Parts = {
   builds: Pick<Builds, 'isOver' | 'toolsInUse'>
   buildRetention: BuildRetention
   outputs: Pick<Outputs, 'collect'>
+  /** Undefined where no registry is set. */
+  images?: Pick<Images, 'collect'> | undefined
   packages: Pick<PackageStore, 'collect'>
   toolchains: Pick<Toolchains, 'collect' | 'sweep'>
   instances: Pick<Instances, 'holds'>
@@ -61,8 +64,8 @@ export function createCollect(parts: Parts) {
         const needed = new Set((await buildRetention.archives()).map(({ key }) => key))
         return (await isBeingCopied()) ? EVERYTHING : needed
       }),
-    outputs: () =>
-      outputs.collect(async (digest) => (await buildRetention.isOutputReferenced(digest)) || isBeingCopied()),
+    outputs: () => outputs.collect(isOutputNeeded),
+    images: async () => parts.images?.collect(isOutputNeeded) ?? 0,
     packages: () => packages.collect(),
     work: () => folders.sweepWork(builds.isOver),
 
@@ -106,6 +109,9 @@ export function createCollect(parts: Parts) {
       return (await toolchains.collect(await builds.toolsInUse())).length
     },
   }
+
+  const isOutputNeeded = async (digest: Digest): Promise<boolean> =>
+    (await buildRetention.isOutputReferenced(digest)) || isBeingCopied()
 
   const isBeingCopied = () => hasRetentionHold(sql, clock.now())
 

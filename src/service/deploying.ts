@@ -42,7 +42,7 @@ export function createDeploying(parts: Parts) {
   const { variables, domains, builds, sources, deployments, retries, revalidations, ledger } = records
   const { archives, outputs, packages, logs } = stores
   const { folders, instances } = hosting
-  const { routing, launcher, earlierFiles, siteUrl } = live
+  const { routing, launcher, imageSteps, earlierFiles, siteUrl } = live
   const { diskSpace, rounds } = retention
 
   const buildRequests = createBuildRequests({ clock, environments, operations, builds, sources, ledger })
@@ -113,6 +113,7 @@ export function createDeploying(parts: Parts) {
     folders,
     appVariables,
     buildRequests,
+    imageSteps,
     launcher,
     switching,
     beginSuccession,
@@ -129,6 +130,7 @@ export function createDeploying(parts: Parts) {
     deployments,
     retries,
     routing,
+    imageSteps,
     launcher,
     switching,
     beginSuccession,

@@ -2,7 +2,7 @@
 import { siteUrls } from '../addresses.ts'
 import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
-import { createEarlierFiles, createLauncher, createRouting } from '../deployments/index.ts'
+import { createEarlierFiles, createImageSteps, createLauncher, createRouting } from '../deployments/index.ts'
 import type { Edges } from '../edge/index.ts'
 import type { Machine } from '../machine.ts'
 import type { Config } from '../settings.ts'
@@ -28,9 +28,9 @@ const HOUR_MS = 60 * 60_000
 
 export function createLive(parts: Parts) {
   const { config, log, database, machine, edges, edgePort, records, stores, hosting, appVariables } = parts
-  const { sql, clock, changes, environments } = database
+  const { sql, clock, changes, accounts, environments } = database
   const { cookieKeyOf, domains, builds, deployments, revalidations, wantedInstances } = records
-  const { outputs, packages } = stores
+  const { outputs, packages, images } = stores
   const { folders, instances } = hosting
   const { domain } = config
 
@@ -76,7 +76,20 @@ export function createLive(parts: Parts) {
     appVariables,
     domain,
   })
-  return { routing, launcher, earlierFiles, siteUrl: siteUrls(config, edgePort) }
+  const imageSteps = createImageSteps({
+    sql,
+    log,
+    images,
+    accounts,
+    environments,
+    deployments,
+    builds,
+    outputs,
+    packages,
+    folders,
+    toolchains: machine.toolchains,
+  })
+  return { routing, launcher, imageSteps, earlierFiles, siteUrl: siteUrls(config, edgePort) }
 }
 
 export type Live = ReturnType<typeof createLive>

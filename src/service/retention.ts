@@ -23,7 +23,7 @@ export function assembleRetention(parts: Parts) {
   const { config, log, database, machine, records, stores, hosting, tendEarlierFiles } = parts
   const { sql, clock, accounts, environments, operations } = database
   const { builds, buildRetention, deployments } = records
-  const { archives, outputs, packages, logs, ballast } = stores
+  const { archives, outputs, images, packages, logs, ballast } = stores
   const { folders, instances } = hosting
   const { dataDir, keepHistory, keepDeployments, accountBytes, accountFiles, diskReserve } = config
   return createRetention({
@@ -38,6 +38,7 @@ export function assembleRetention(parts: Parts) {
     deployments,
     archives,
     outputs,
+    images,
     packages,
     logs,
     ballast,

@@ -54,7 +54,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
   const { sql, clock, changes, accounts, users, members, invitations, credentials, sessions } = parts.database
   const { apps, environments, operations } = parts.database
   const { variables, domains, builds, sources, deployments, retries, ledger, webhookSets } = parts.records
-  const { archives, outputs, logs } = parts.stores
+  const { archives, outputs, images, logs } = parts.stores
   const { instances, purges } = parts.hosting
   const { siteUrl } = parts.live
   const { usage, diskSpace } = parts.retention
@@ -124,6 +124,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     ledger,
     webhookSets,
     archives,
+    images,
     logs,
     instances,
     siteUrl,

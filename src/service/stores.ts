@@ -5,6 +5,7 @@ import type { DataFiles } from '../data-files.ts'
 import { type Database, openBlobs } from '../data-folder.ts'
 import type { Config } from '../settings.ts'
 import { createBallast, createLineLogs } from '../storage/index.ts'
+import { version } from '../version.ts'
 import { archiveLimits } from './limits.ts'
 
 type Parts = {
@@ -21,13 +22,31 @@ export async function openStores({ config, files, database, keyId }: Parts) {
   const outputLimits = { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles }
   const outputs = createOutputs({ folder: files.outputs, limits: outputLimits })
   await outputs.sweep()
+  const images = await openRegistry({ config, files, database })
+  await images?.sweep()
   return {
     archives,
     outputs,
+    images,
     packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
     logs: createLineLogs(files.logs),
     ballast: createBallast(files.ballast),
   }
+}
+
+/** Undefined where no registry is set; then its module is not loaded. */
+async function openRegistry({ config, files, database }: Omit<Parts, 'keyId'>) {
+  const { registry } = config
+  if (registry === undefined) return undefined
+  const { openImages } = await import('../images/index.ts')
+  const { sql, clock } = database
+  // Packages may be larger than an output.
+  const limits = {
+    files: Math.max(config.outputFiles, config.buildFiles),
+    bytes: Math.max(DEFAULT_OUTPUT_LIMITS.bytes, config.buildDisk),
+  }
+  const settings = { ...config, registry }
+  return openImages({ sql, clock, settings, folder: files.images, limits, userAgent: `headland/${version}` })
 }
 
 export type Stores = Awaited<ReturnType<typeof openStores>>

@@ -1,9 +1,10 @@
 import type { Account } from '../../accounts/index.ts'
 import type { Environments } from '../../apps/index.ts'
 import type { Clock } from '../../base/index.ts'
-import type { Builds } from '../../builds/index.ts'
+import type { Build, Builds } from '../../builds/index.ts'
 import { resources } from '../../contract/index.ts'
 import { buildLogName, type Requests } from '../../deployments/index.ts'
+import type { Images } from '../../images/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
 import { askedBy } from '../asked.ts'
@@ -29,6 +30,8 @@ type Parts = {
   clock: Clock
   stopping: AbortSignal
   admitBuild(account: Account, environmentId: string): Promise<void>
+  /** Undefined where no registry is set. */
+  images?: Pick<Images, 'referencesOf'> | undefined
 }
 
 export function buildRoutes({
@@ -42,7 +45,12 @@ export function buildRoutes({
   clock,
   stopping,
   admitBuild,
+  images,
 }: Parts): Route[] {
+  /** The references of images, by the digest of their output. */
+  const imagesOf = async (found: readonly Build[]): Promise<ReadonlyMap<string, string>> =>
+    images?.referencesOf(found.flatMap(({ output }) => output ?? [])) ?? new Map()
+
   return [
     route({
       method: 'POST',
@@ -84,7 +92,9 @@ export function buildRoutes({
       async handle(call) {
         const { path, at } = await environmentOf(environments, call)
         const { items, nextPageToken } = await builds.list(path, toPage(pageRequest(call.query)))
-        return { builds: items.map((build) => renderBuild(at, build)), nextPageToken }
+        const references = await imagesOf(items)
+        const rendered = items.map((build) => renderBuild(at, build, { image: references.get(build.output ?? '') }))
+        return { builds: rendered, nextPageToken }
       },
     }),
     route({
@@ -98,9 +108,10 @@ export function buildRoutes({
       async handle(call) {
         const { path, at } = await environmentOf(environments, call)
         const build = await builds.require(path, call.params.build)
-        if (build.state !== 'QUEUED') return renderBuild(at, build)
+        const image = (await imagesOf([build])).get(build.output ?? '')
+        if (build.state !== 'QUEUED') return renderBuild(at, build, { image })
         const operation = await operations.require(path, build.operationId)
-        return renderBuild(at, build, await operations.waitingOf(operation))
+        return renderBuild(at, build, { image, waiting: await operations.waitingOf(operation) })
       },
     }),
     route({

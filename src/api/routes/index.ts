@@ -17,6 +17,7 @@ import type {
   SiteUrl,
   Trace,
 } from '../../deployments/index.ts'
+import type { Images } from '../../images/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { DomainChecks } from '../../reach/index.ts'
 import type { RequestLog } from '../../request-log/index.ts'
@@ -80,6 +81,8 @@ export type RouteParts = {
   deployments: Deployments
   retries: Retries
   instances: Pick<Instances, 'of'>
+  /** Undefined where no registry is set. */
+  images?: Pick<Images, 'referencesOf'> | undefined
   logs: LineLogs
   ledger: Ledger
   webhookSets: WebhookSets

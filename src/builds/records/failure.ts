@@ -22,6 +22,7 @@ export type FirstFailure = Pick<Failure, 'reason' | 'message' | 'logLine'> & { r
 const WITHOUT_ADVICE: ReadonlySet<Reason> = new Set<Reason>([
   'BUILD_SCRIPT_FAILED',
   'DISK_LIMIT',
+  'IMAGE_REGISTRY_FAILED',
   'INSTALL_FAILED',
   'NO_OUTPUT',
   'OUTPUT_TOO_LARGE',

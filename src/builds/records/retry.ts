@@ -41,6 +41,7 @@ const CACHES_MAY_CAUSE: Record<BuildFailure, boolean | 'MODULE'> = {
   BUILD_TIMEOUT: false,
   NO_OUTPUT: true,
   OUTPUT_TOO_LARGE: false,
+  IMAGE_REGISTRY_FAILED: false,
   START_CRASHED: false,
   START_TIMEOUT: false,
   PORT_NOT_BOUND: false,

@@ -31,6 +31,9 @@ export type Keeping = {
   record?(digest: Digest, size: Size): Promise<void>
 }
 
+/** None of them exists yet. `source` is not part of every output, nor is `edge`, for what the edge needs. */
+export type RestoredFolders = { files: string; source: string; edge: string }
+
 export function createOutputs({ folder, limits }: { folder: string; limits: OutputLimits }) {
   // An output that is stored again must not be removed before its reference is recorded.
   const inTurn = createTurns()
@@ -98,6 +101,19 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
 
     async has(digest: Digest): Promise<boolean> {
       return exists(place(digest))
+    },
+
+    /** Puts back an output whose files are gone. `fill` writes the folders of a draft that become those of the output. */
+    async restore(digest: Digest, fill: (folders: RestoredFolders) => Promise<void>) {
+      const target = place(digest)
+      const draft = `${target}.${randomUUID()}${DRAFT}`
+      try {
+        await mkdir(draft, { recursive: true, mode: 0o711 })
+        await fill({ files: join(draft, 'files'), source: join(draft, 'source'), edge: join(draft, 'edge') })
+        await inTurn(digest, () => rename(draft, target).catch(isTaken))
+      } finally {
+        await removeTree(draft)
+      }
     },
 
     /** Renames first, so that no reader finds half an output. Returns whether it was removed; false when it is needed again. */

@@ -40,6 +40,12 @@ export function createPackageStore({ sql, clock, newId, folder }: Parts) {
       await mkdir(folder, { recursive: true, mode: 0o711 })
       await rename(source, folderOf(id))
     },
+    /** Puts back packages whose folder is gone. Another process may have done so at the same time. */
+    async restore(source: string, id: string) {
+      await this.keep(source, id).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+      })
+    },
     async record(tx: Transaction, accountId: string, { id, wanted, files, bytes }: Packages) {
       await tx.query(statement`
         INSERT INTO packages (id, account_id, wanted, files, bytes, create_time)

@@ -174,6 +174,13 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     run: async (call) => (await import('./deployments.ts')).activateDeployment(call),
   },
   {
+    name: 'image',
+    positionals: ['[ENV]'],
+    summary: 'Print the image of what is live in an environment, as tools for containers take it',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./image.ts')).printImage(call),
+  },
+  {
     name: 'operations',
     positionals: [],
     summary: 'List what was asked of an environment, by whom, and how it ended',

@@ -208,6 +208,14 @@ export const BUILD_PROBLEMS = {
     todo: 'If the output is right, activate its deployment. If the CMS was down, nothing is to be done: the service builds again when it answers.',
     retryable: true,
   }),
+  IMAGE_REGISTRY_FAILED: row({
+    http: 503,
+    status: 'UNAVAILABLE',
+    fault: 'service',
+    meaning: 'The registry for images did not answer, refused, or sent something else than was asked for.',
+    todo: 'Deploy again later: visitors still get the live deployment. The operator checks the registry with `headland doctor`.',
+    retryable: true,
+  }),
   START_CRASHED: row({
     http: 400,
     status: 'FAILED_PRECONDITION',

@@ -69,6 +69,12 @@ export const build = object(
     ),
     held: optional(held),
     waiting: optional(waiting),
+    image: optional(
+      string({
+        description:
+          'The image of its output in the registry of the service, as tools for containers take it: `registry.example.com/headland/account/app@sha256:…`. None where the service has no registry, or the output is not kept any more.',
+      }),
+    ),
     createTime: time('When it was requested.'),
     startTime: optional(time('When work on it began.')),
     finishTime: optional(time('When it ended.')),

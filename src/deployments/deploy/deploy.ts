@@ -36,6 +36,7 @@ import type { Deployments } from '../records/deployments.ts'
 import type { Retries } from '../records/retries.ts'
 import type { BuildRequests } from '../requests/request-build.ts'
 import type { GetAppVariables } from './app-variables.ts'
+import type { ImageSteps } from './image.ts'
 import { adviceOn, heldProblem, type Inspect, type Inspected } from './inspect.ts'
 import type { Launcher } from './launch.ts'
 import { createProgress, type Progress } from './progress.ts'
@@ -73,6 +74,7 @@ type Parts = {
   /** From the archive to a stored output. */
   make(environment: Environment, build: Build, progress: Progress): Promise<Build>
   blame: Blame
+  imageSteps: Pick<ImageSteps, 'publish'>
   /** The environment as the operation's response shows it. */
   finishWithEnvironment(operation: OperationRecord): Finish
 }
@@ -111,6 +113,7 @@ export function createDeploy(parts: Parts): Handler {
       // An output that is recorded but missing was lost when the process died before it was moved into place.
       const isMade = build.output !== null && (await parts.outputs.has(build.output))
       const finished = isMade ? build : await parts.make(environment, build, progress)
+      await parts.imageSteps.publish(environment, finished, progress)
       const inspected = await parts.inspect(environment, finished)
       if (await switching.stay(environment, finished, operation.id)) {
         progress.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')

@@ -228,7 +228,7 @@ export function createMake(parts: Parts) {
 const ownerOf = ({ id }: Environment, { output }: Plan, packages: string, rules: string): string =>
   `${id} ${packages} ${JSON.stringify(output)}${rules === '' ? '' : ` ${rules}`}`
 
-async function prepareForEdge(
+export async function prepareForEdge(
   { output, rootDirectory }: Plan,
   rules: SiteRules | undefined,
   files: string,

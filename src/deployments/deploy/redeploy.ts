@@ -7,6 +7,7 @@ import type { Sql } from '../../storage/index.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Retries } from '../records/retries.ts'
 import type { Routing } from '../routing.ts'
+import type { ImageSteps } from './image.ts'
 import type { Launcher } from './launch.ts'
 import type { BeginSuccession } from './succession.ts'
 import type { Switch } from './switch.ts'
@@ -17,6 +18,7 @@ type Parts = {
   environments: Environments
   deployments: Deployments
   launcher: Launcher
+  imageSteps: Pick<ImageSteps, 'restore'>
   switching: Switch
   beginSuccession: BeginSuccession
   retries: Pick<Retries, 'end'>
@@ -41,6 +43,7 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
     const live = environment.liveDeployment ? await deployments.find(sql, environment.liveDeployment) : undefined
     const replaced = live && live.id !== deployment.id ? { replaced: live } : {}
     await work.enter('STARTING')
+    await parts.imageSteps.restore(environment, build, work.signal)
     await launcher.start(environment, deployment, build, { signal: work.signal, ...replaced })
     await work.enter('SWITCHING')
     await switching.to(environment, deployment, operation.id)

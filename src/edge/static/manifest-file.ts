@@ -142,6 +142,16 @@ const statFile = promisify(fstat)
 const closeFile = promisify(close)
 
 /** Rejects with ENOENT when there is none, and with `UnreadableManifest` when it is damaged. */
+/** The redirects and headers in a manifest. */
+export async function rulesIn(path: string): Promise<SiteSettings['rules']> {
+  const file = await openManifestFile(path)
+  try {
+    return file.settings.rules
+  } finally {
+    await file.close()
+  }
+}
+
 export async function openManifestFile(path: string): Promise<ManifestFile> {
   const descriptor = await openFile(path, constants.O_RDONLY | constants.O_NOFOLLOW)
 

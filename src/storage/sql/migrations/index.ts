@@ -30,6 +30,7 @@ import { scaling } from './0027-scaling.ts'
 import { certificates } from './0028-certificates.ts'
 import { earlierFiles } from './0029-earlier-files.ts'
 import { protection } from './0030-protection.ts'
+import { images } from './0031-images.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -62,4 +63,5 @@ export const MIGRATIONS: readonly Migration[] = [
   certificates,
   earlierFiles,
   protection,
+  images,
 ]

@@ -1,0 +1,161 @@
+/**
+ * Outputs as images in a registry: pushed once, pulled where their files are missing, and deleted when their output is gone.
+ * A push records the image before its manifest is in the registry, and a deletion forgets it last: so the registry never has
+ * a manifest that is not known here, wherever a process dies.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, createTurns, removeTree } from '../base/index.ts'
+import type { Digest, Sql } from '../storage/index.ts'
+import { toProblem } from './failure.ts'
+import { type LayerLimits, type UnpackOptions, unpackLayer } from './layers/unpack.ts'
+import { layersIn } from './manifest.ts'
+import { referenceOf } from './names.ts'
+import { createMakeImage, PLACES, type Publication, type Published } from './publish.ts'
+import { createImageRecords, type ImageRecord } from './records.ts'
+import type { Waiting } from './registry/answers.ts'
+import type { RegistryClient } from './registry/client.ts'
+import { RegistryRefused } from './registry/problem.ts'
+import { LayerBroken } from './tar/entry.ts'
+
+type Parts = {
+  sql: Sql
+  clock: Clock
+  client: RegistryClient
+  /** Above the accounts' repositories; may be empty. */
+  prefix: string
+  /** For layers that are being written or read. */
+  folder: string
+  limits: LayerLimits
+}
+
+/** Where a layer goes: the folder is made. A layer that the image does not have is skipped. */
+export type Destination = { kind: keyof typeof PLACES; folder: string }
+
+export type Fetched = { bytes: number }
+
+/** Nothing waits for a deletion, and the next collection comes. */
+const COLLECTING = { timeoutMs: 2000 }
+
+const NOT_STORED = toProblem('The output could not be stored as an image')
+const NOT_FETCHED = toProblem('The files of this deployment are not on this machine, and its image could not be got')
+
+export function createImages({ sql, clock, client, prefix, folder, limits }: Parts) {
+  const records = createImageRecords({ sql, clock })
+  // A manifest that is pushed again must not be deleted at the same time.
+  const inTurn = createTurns()
+  const host = new URL(client.origin).host
+
+  const toReference = ({ repository, manifest }: Pick<ImageRecord, 'repository' | 'manifest'>): string =>
+    referenceOf(host, repository, manifest)
+
+  const make = createMakeImage({ client, records, prefix, inTurn, toReference })
+
+  /** A folder of its own, which is removed with all that is in it. */
+  async function inScratch<T>(use: (scratch: string) => Promise<T>): Promise<T> {
+    const scratch = join(folder, randomUUID())
+    await mkdir(scratch, { recursive: true, mode: 0o700 })
+    try {
+      return await use(scratch)
+    } finally {
+      await removeTree(scratch)
+    }
+  }
+
+  return {
+    /** Resolves when the registry has the image of an output. */
+    async publish(publication: Publication, waiting: Waiting = {}): Promise<Published> {
+      const earlier = await records.find(publication.output)
+      const look = () => stillThere(publication.output, waiting)
+      const record = earlier && (await inTurn(earlier.manifest, look).catch(NOT_STORED))
+      if (!record) return inScratch((scratch) => make(publication, scratch, waiting)).catch(NOT_STORED)
+      const known = { reference: toReference(record), isKnown: true, bytes: record.bytes }
+      return { ...known, layers: 0, sentLayers: 0, sentBytes: 0, leftOut: [] }
+    },
+
+    /** The references of outputs that are in the registry. */
+    async referencesOf(outputs: readonly Digest[]): Promise<Map<Digest, string>> {
+      const found = await records.pushed([...new Set(outputs)])
+      return new Map(found.map((record) => [record.output, toReference(record)]))
+    },
+
+    /** Whether the registry should have the image. */
+    has: async (output: Digest): Promise<boolean> => (await records.find(output))?.isPushed === true,
+
+    /** Writes layers of an output's image into new folders. Every byte is verified before it is unpacked. */
+    fetch: (...args: Parameters<typeof fetchLayers>): Promise<Fetched> => fetchLayers(...args).catch(NOT_FETCHED),
+
+    /** Deletes images whose outputs are not needed any more, and returns how many. */
+    async collect(isNeeded: (output: Digest) => Promise<boolean>): Promise<number> {
+      await records.forgetOldLayers()
+      let count = 0
+      for (const record of await records.all()) {
+        if (await isNeeded(record.output)) continue
+        await inTurn(record.manifest, async () => {
+          // An output may have been made again since.
+          if (await isNeeded(record.output)) return
+          if (!(await records.isShared(record)))
+            await client.deleteManifest(record.repository, record.manifest, COLLECTING)
+          await records.forget(record.output)
+          count += 1
+        })
+      }
+      return count
+    },
+
+    /** A new folder on the disk of the data, for as long as it is used. */
+    inScratch,
+
+    /** Removes what a dead process left. Only for the start of the service. */
+    sweep: (): Promise<void> => removeTree(folder),
+
+    close: () => client.close(),
+  }
+
+  async function fetchLayers(
+    output: Digest,
+    destinations: readonly Destination[],
+    options: Pick<UnpackOptions, 'user' | 'time'> & Waiting,
+  ): Promise<Fetched> {
+    const record = await records.find(output)
+    if (!record?.isPushed) throw new RegistryRefused(`The registry has no image of the output ${output}.`, 404)
+    const manifest = await client.pullManifest(record.repository, record.manifest, options)
+    if (!manifest) throw new RegistryRefused(`${toReference(record)} is not in the registry any more.`, 404)
+    const layers = layersIn(manifest)
+    const wanted = destinations.flatMap(({ kind, folder: to }) => {
+      const layer = layers.find((one) => one.kind === kind)
+      return layer ? [{ ...layer, kind, to }] : []
+    })
+    await refuseTooLarge(wanted)
+    return inScratch(async (scratch) => {
+      let bytes = 0
+      for (const { kind, digest, size, to } of wanted) {
+        const file = join(scratch, kind)
+        await client.pullBlob(record.repository, { digest, size, file }, options)
+        await unpackLayer(file, to, { ...options, at: PLACES[kind], limits })
+        await removeTree(file)
+        bytes += size
+      }
+      return { bytes }
+    })
+  }
+
+  /** Undefined where the image was deleted, here or in the registry. */
+  async function stillThere(output: Digest, waiting: Waiting): Promise<ImageRecord | undefined> {
+    const record = await records.find(output)
+    const isThere = record?.isPushed && (await client.hasManifest(record.repository, record.manifest, waiting))
+    return isThere ? record : undefined
+  }
+
+  async function refuseTooLarge(layers: readonly { size: number; bytes: number }[]) {
+    const total = layers.reduce((sum, { size, bytes }) => sum + size + bytes, 0)
+    if (layers.some(({ size, bytes }) => size > limits.bytes || bytes > 2 * limits.bytes))
+      throw new LayerBroken('it is larger than allowed')
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const { bavail, bsize } = await statfs(folder)
+    if (total > bavail * bsize) throw Object.assign(new Error('no space left for an image'), { code: 'ENOSPC' })
+  }
+}
+
+export type Images = ReturnType<typeof createImages>

@@ -1,0 +1,8 @@
+export { type Checked, checkRegistry } from './check.ts'
+export { createImages, type Destination, type Images } from './images.ts'
+export { openImages, openRegistryClient, type RegistrySettings } from './open.ts'
+export type { LayerFolder, Publication, Published } from './publish.ts'
+export { createRegistryClient, type RegistryClient } from './registry/client.ts'
+export { MANIFEST_TYPE } from './registry/manifests.ts'
+export { DigestMismatch, RegistryRefused, RegistryUnreachable } from './registry/problem.ts'
+export { LayerBroken } from './tar/entry.ts'
