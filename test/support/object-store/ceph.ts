@@ -28,8 +28,13 @@ export async function startCeph(t: Scope) {
   const fsid = randomUUID()
   for (const name of ['mon', 'osd', 'run']) await mkdir(join(folder, name))
   await writeFile(join(folder, 'ceph.conf'), settings({ folder, fsid, monitorPort, port }))
-  const options = { env, timeout: 120_000 }
-  const program = (name: string, ...args: string[]) => run(name, args, options)
+  const options = { env, timeout: 90_000 }
+  /** If one fails, the test has no clean-up yet that would end the others. */
+  const program = (name: string, ...args: string[]) =>
+    run(name, args, options).catch((error) => {
+      endAll()
+      throw error
+    })
   const running = new Set<ChildProcess>()
   // Also if the test process ends without its clean-up.
   const endAll = () => {
@@ -138,6 +143,8 @@ osd_pool_default_min_size = 1
 osd_pool_default_pg_num = 1
 osd_pool_default_pgp_num = 1
 osd_crush_chooseleaf_type = 0
+osd_crush_update_on_start = false
+osd_class_update_on_start = false
 osd_class_dir = ${libraries}/rados-classes
 osd_class_load_list = *
 osd_class_default_list = *
