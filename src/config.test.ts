@@ -50,6 +50,23 @@ test('the master key is never printed', () => {
   assert.equal(describeConfig(loaded).find((row) => row.key === 'masterKey')?.value, '[secret]')
 })
 
+test('the password of a registry is never printed, wherever it was written', () => {
+  const env = { HEADLAND_REGISTRY: 'https://registry.example.com/a', HEADLAND_REGISTRY_PASSWORD: 'correct horse' }
+  assert.doesNotMatch(JSON.stringify(describeConfig(loadConfig({ ...bare, env }))), /correct/)
+  const inUrl = { HEADLAND_REGISTRY: 'https://user:correct@registry.example.com/a' }
+  assert.throws(
+    () => loadConfig({ ...bare, env: inUrl }),
+    (error: Error) => /registryPassword/.test(error.message) && !/correct/.test(error.message),
+  )
+})
+
+test('a registry is asked over plain HTTP on this machine, or where the operator says so', () => {
+  const of = (registry: string, more = {}) => loadConfig({ ...bare, env: { HEADLAND_REGISTRY: registry, ...more } })
+  assert.equal(of('http://127.0.0.1:5000/a/').config.registry, 'http://127.0.0.1:5000/a')
+  assert.throws(() => of('http://registry.example.com'), /use https, or set registryPlainHttp/)
+  of('http://registry.example.com', { HEADLAND_REGISTRY_PLAIN_HTTP: 'true' })
+})
+
 for (const [key, text] of [
   ['listen', '8080'],
   ['listen', 'localhost:99999'],
@@ -62,6 +79,9 @@ for (const [key, text] of [
   ['trustedProxies', '10.0.0.0/33'],
   ['rewriteHosts', 'https://api.example.com'],
   ['rewriteHosts', '*'],
+  ['registry', 'registry.example.com'],
+  ['registry', 'https://registry.example.com/Prefix'],
+  ['registry', 'https://registry.example.com/a/../b?c'],
   ['rewriteHosts', 'a.example/path'],
   ['acmeEmail', 'operator'],
   ['acmeEmail', 'a@b.example,c@d.example'],

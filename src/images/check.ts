@@ -15,11 +15,11 @@ export type Checked = {
 }
 
 /** The user who asks waits for it. */
-const PATIENCE_SECONDS = 2
+const TIMEOUT_SECONDS = 2
 
 /** Rejects with what is wrong where it cannot be pushed or pulled. */
 export async function checkRegistry(settings: RegistrySettings, userAgent: string): Promise<Checked> {
-  const client = openRegistryClient({ ...settings, registryTimeout: PATIENCE_SECONDS }, userAgent)
+  const client = openRegistryClient({ ...settings, registryTimeout: TIMEOUT_SECONDS }, userAgent)
   const repository = [prefixOf(settings.registry), 'headland-doctor'].filter(Boolean).join('/')
   const folder = await mkdtemp(join(tmpdir(), 'headland-doctor-'))
   const timed = async (work: () => Promise<void>): Promise<number> => {

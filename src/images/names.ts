@@ -5,6 +5,12 @@ import type { Digest } from '../storage/index.ts'
 /** What the grammar of repositories allows between slashes. */
 const PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/
 
+/** A repository may come from a stored record: it becomes a part of an address only after this check. */
+export function checkRepository(text: string): string {
+  if (text.length <= 255 && text.split('/').every((part) => PART.test(part))) return text
+  throw new Error(`not a repository: ${JSON.stringify(text.slice(0, 80))}`)
+}
+
 /** `prefix/account/app`. A name that the grammar does not allow gets a digest in place of what it lost. */
 export function repositoryOf(prefix: string, account: string, app: string): string {
   return [...(prefix === '' ? [] : [prefix]), partOf(account), partOf(app)].join('/')

@@ -1,7 +1,8 @@
 /** Which outputs are in the registry, and the digests of layers that several images share. */
 import type { Clock } from '../base/index.ts'
-import { type Digest, list, type Sql, statement } from '../storage/index.ts'
+import { checkDigest, type Digest, list, type Sql, statement } from '../storage/index.ts'
 import type { PackedLayer } from './layers/pack.ts'
+import { checkRepository } from './names.ts'
 
 export type ImageRecord = {
   output: Digest
@@ -83,7 +84,9 @@ export function createImageRecords({ sql, clock }: { sql: Sql; clock: Clock }) {
       )
       if (!row) return undefined
       const { repository, digest, diff_id: diffId, size, bytes } = row
-      return { repository, layer: { digest, diffId, size, bytes } }
+      checkDigest(digest)
+      checkDigest(diffId)
+      return { repository: checkRepository(repository), layer: { digest, diffId, size, bytes } }
     },
     async keepLayer(name: string, { repository, layer }: KnownLayer) {
       const { digest, diffId, size, bytes } = layer
@@ -105,10 +108,13 @@ export function createImageRecords({ sql, clock }: { sql: Sql; clock: Clock }) {
 
 export type ImageRecords = ReturnType<typeof createImageRecords>
 
-const toRecord = (row: ImageRow): ImageRecord => ({
-  output: row.output_digest,
-  repository: row.repository,
-  manifest: row.manifest_digest,
-  bytes: row.bytes,
-  isPushed: row.push_time !== null,
-})
+function toRecord(row: ImageRow): ImageRecord {
+  checkDigest(row.manifest_digest)
+  return {
+    output: row.output_digest,
+    repository: checkRepository(row.repository),
+    manifest: row.manifest_digest,
+    bytes: row.bytes,
+    isPushed: row.push_time !== null,
+  }
+}
