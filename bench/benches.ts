@@ -20,6 +20,7 @@ import { instances } from './instances.ts'
 import { largeSites } from './large-sites.ts'
 import { listEnvironments } from './list-environments.ts'
 import { operationRead } from './operation-read.ts'
+import { postgresRead, postgresWebhook } from './postgres.ts'
 import { routeChanges } from './route-changes.ts'
 import { start } from './start.ts'
 import { upload } from './upload.ts'
@@ -32,6 +33,8 @@ export const BENCHES: readonly Bench[] = [
   claim,
   upload,
   webhook,
+  postgresRead,
+  postgresWebhook,
   nextByHand,
   idleStatic,
   capacity,
