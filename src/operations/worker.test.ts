@@ -71,14 +71,19 @@ test('what a handler throws for the caller becomes the error of the operation', 
 })
 
 test('an operation that loses the database begins again, and its attempt does not count', async (t) => {
-  const { ask, work, untilDone } = await setUp(t)
+  const { clock, ask, work, path, operations } = await setUp(t)
   let attempts = 0
   work(async (operation, at) => {
     attempts += 1
     if (attempts <= MAX_ATTEMPTS + 1) throw new DatabaseAway('away')
     return succeed(operation, at)
   })
-  const done = await untilDone(await ask())
+  const { environmentId, id } = await ask()
+  const done = await untilSeen(async () => {
+    await clock.advance(1000)
+    const now = await operations.require(path(environmentId), id)
+    return now.doneTime !== null && now
+  })
   assert.deepEqual([attempts, done.error], [MAX_ATTEMPTS + 2, null])
 })
 
