@@ -59,7 +59,12 @@ export async function startPostgres(
   { isDurable = false, isSocket = false, settings = {} }: Options = {},
 ): Promise<Postgres> {
   const user = owner()
-  const top = await temporaryFolder(t)
+  // Removed after the server has ended, in whichever order the scope runs its ends.
+  const ends: (() => unknown)[] = []
+  t.after(async () => {
+    for (const end of ends.toReversed()) await end()
+  })
+  const top = await temporaryFolder({ after: (end) => void ends.push(end) })
   await chmod(top, 0o755)
   const folder = join(top, 'cluster')
   await mkdir(folder, { mode: 0o700 })
@@ -126,8 +131,8 @@ export async function startPostgres(
 
   let databases = 0
   await start()
-  t.after(async () => {
-    signalAll('SIGCONT')
+  ends.push(async () => {
+    if (server?.exitCode === null && server.signalCode === null) signalAll('SIGCONT')
     await end('SIGQUIT')
   })
   return {
