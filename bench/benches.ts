@@ -22,6 +22,7 @@ import { largeSites } from './large-sites.ts'
 import { listEnvironments } from './list-environments.ts'
 import { objectStore } from './object-store.ts'
 import { operationRead } from './operation-read.ts'
+import { postgresRead, postgresWebhook } from './postgres.ts'
 import { routeChanges } from './route-changes.ts'
 import { start } from './start.ts'
 import { upload } from './upload.ts'
@@ -35,6 +36,8 @@ export const BENCHES: readonly Bench[] = [
   upload,
   objectStore,
   webhook,
+  postgresRead,
+  postgresWebhook,
   nextByHand,
   idleStatic,
   capacity,

@@ -15,7 +15,7 @@ export const listEnvironments: Bench = {
     await using folder = await temporaryFolder()
     await seedEnvironments(folder.path, { few: FEW, many: MANY })
     await using service = await startService(folder.path)
-    const headers = await logIn(folder.path, ACCOUNT)
+    const headers = await logIn(folder.path, { account: ACCOUNT })
     const pageOf = (app: string) => ({
       url: `${service.api}/v1/accounts/${ACCOUNT}/apps/${app}/environments?pageSize=10`,
       pid: service.controlPid,

@@ -43,7 +43,7 @@ export const operationRead: Bench = {
 }
 
 /** An app, an environment, and the path of the operation that made it, which is done. */
-async function makeOperation(api: string, headers: Record<string, string>): Promise<string> {
+export async function makeOperation(api: string, headers: Record<string, string>): Promise<string> {
   async function post(path: string, body: object): Promise<string> {
     const response = await fetch(api + path, {
       method: 'POST',

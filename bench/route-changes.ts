@@ -45,7 +45,7 @@ async function startAmong(environments: number): Promise<AsyncDisposable & Among
   const dataDir = join(folder.path, 'data')
   const { app } = await seedEnvironments(dataDir, { app: environments })
   const service = stack.use(await startService(dataDir))
-  const headers = { ...(await logIn(dataDir, ACCOUNT)), 'content-type': 'application/json' }
+  const headers = { ...(await logIn(dataDir, { account: ACCOUNT })), 'content-type': 'application/json' }
   const url = `${service.api}/v1/accounts/${ACCOUNT}/apps/app/environments/${app[0]}/domains:replace`
   const moved = stack.move()
   return { service, url, headers, [Symbol.asyncDispose]: () => moved.disposeAsync() }

@@ -36,9 +36,14 @@ export const environmentOf = (dataDir: string): NodeJS.ProcessEnv => ({
 })
 
 /** A user id and password by the operator's command, as the headers of a request. */
-export async function logIn(dataDir: string, account = 'default'): Promise<{ authorization: string }> {
+export async function logIn(
+  dataDir: string,
+  { account = 'default', settings = {} }: { account?: string; settings?: Record<string, string> } = {},
+): Promise<{ authorization: string }> {
   const args = [HEADLAND, 'credentials', 'create', '--account', account, '--role', 'owner', '--json']
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env: environmentOf(dataDir) })
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    env: { ...environmentOf(dataDir), ...settings },
+  })
   const { userId, password } = JSON.parse(stdout)
   return { authorization: `Basic ${btoa(`${userId}:${password}`)}` }
 }

@@ -15,7 +15,7 @@ import { inTurns, TURNS } from './rounds.ts'
 import { end, logIn, ready, startService, temporaryFolder } from './service.ts'
 
 /** As a CMS calls: without a body. */
-const POST = `wrk.method = 'POST'`
+export const POST = `wrk.method = 'POST'`
 const TIMEOUT_MS = 60_000
 
 export const webhook: Bench = {
@@ -63,7 +63,7 @@ export const webhook: Bench = {
 }
 
 /** An environment with a build that runs until the end of the block, so that the next one waits. */
-async function holdBuild(caller: Caller): Promise<AsyncDisposable & { environment: string }> {
+export async function holdBuild(caller: Caller): Promise<AsyncDisposable & { environment: string }> {
   await createApp(caller, 'shop')
   const { name: environment } = await createEnvironment(caller, 'shop')
   const form = new FormData()
@@ -90,7 +90,7 @@ async function holdBuild(caller: Caller): Promise<AsyncDisposable & { environmen
   }
 }
 
-async function rebuildUrl(caller: Caller, environment: string): Promise<string> {
+export async function rebuildUrl(caller: Caller, environment: string): Promise<string> {
   const made = (await post(caller, `/v1/${environment}/webhooks`, {})) as unknown as {
     webhooks: { action: string; url: string }[]
   }

@@ -28,3 +28,12 @@ test('a listener that leaves while it is called does not affect the others', () 
   changes.notify('a', 'y')
   assert.deepEqual(received, ['one x', 'two x', 'two y'])
 })
+
+test('when changes may have been missed, every follower of every account is told', () => {
+  const changes = createChanges()
+  const received: (string | undefined)[] = []
+  changes.follow('a', (name) => received.push(name))
+  changes.follow('b', (name) => received.push(name))
+  changes.notifyEverything()
+  assert.deepEqual(received, [undefined, undefined])
+})

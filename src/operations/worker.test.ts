@@ -5,7 +5,7 @@ import { openCoreModules } from '../../test/support/modules/core.ts'
 import { until as untilSeen } from '../../test/support/until.ts'
 import { createLog } from '../base/index.ts'
 import { LIMITS, Problem, resources } from '../contract/index.ts'
-import { statement, type Transaction, toPage } from '../storage/index.ts'
+import { DatabaseAway, statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
 import type { Operation, Queue } from './types.ts'
 import { type Handler, type Handlers, MAX_ATTEMPTS, startWorker } from './worker.ts'
@@ -68,6 +68,23 @@ test('what a handler throws for the caller becomes the error of the operation', 
   const { error } = await untilDone(await ask())
   assert.equal(error?.code, 9)
   assert.equal(error?.details[0]?.reason, 'ENVIRONMENT_DELETING')
+})
+
+test('an operation that loses the database begins again, and its attempt does not count', async (t) => {
+  const { clock, ask, work, path, operations } = await setUp(t)
+  let attempts = 0
+  work(async (operation, at) => {
+    attempts += 1
+    if (attempts <= MAX_ATTEMPTS + 1) throw new DatabaseAway('away')
+    return succeed(operation, at)
+  })
+  const { environmentId, id } = await ask()
+  const done = await untilSeen(async () => {
+    await clock.advance(1000)
+    const now = await operations.require(path(environmentId), id)
+    return now.doneTime !== null && now
+  })
+  assert.deepEqual([attempts, done.error], [MAX_ATTEMPTS + 2, null])
 })
 
 test('a fault of the service ends as INTERNAL and does not reveal its cause', async (t) => {

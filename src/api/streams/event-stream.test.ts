@@ -23,7 +23,8 @@ function open() {
     },
   })
   const next = async () => (await events.next()).value as string | undefined
-  return { clock, over, events, next, notify: (name: string) => changes.notify('a', name), followers: () => followers }
+  const notify = (name: string) => changes.notify('a', name)
+  return { clock, over, events, next, notify, notifyEverything: changes.notifyEverything, followers: () => followers }
 }
 
 const eventOf = (...names: string[]) =>
@@ -66,6 +67,15 @@ test('a name that changes again and again is sent once in 200 milliseconds', asy
   await clock.advance(1)
   await reading
   assert.deepEqual(events, [eventOf('apps/shop', 'apps/blog')])
+})
+
+test('a reader is asked to read everything again when changes may have been missed', async () => {
+  const { next, notifyEverything } = open()
+  await next()
+  const waiting = next()
+  await turn()
+  notifyEverything()
+  assert.equal(await waiting, HELLO)
 })
 
 test('a reader who is far behind is asked to read everything again, and is up to date after it', async () => {

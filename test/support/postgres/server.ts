@@ -40,6 +40,8 @@ export type Postgres = {
 type Options = {
   /** Whether commits reach the disk: needed only where the server is killed, or speed is measured. */
   isDurable?: boolean
+  /** By a Unix socket instead of the loopback. */
+  isSocket?: boolean
   settings?: Record<string, string>
 }
 
@@ -52,9 +54,17 @@ function owner(): { uid: number; gid: number } | undefined {
   return { uid: idOf('-u'), gid: idOf('-g') }
 }
 
-export async function startPostgres(t: Scope, { isDurable = false, settings = {} }: Options = {}): Promise<Postgres> {
+export async function startPostgres(
+  t: Scope,
+  { isDurable = false, isSocket = false, settings = {} }: Options = {},
+): Promise<Postgres> {
   const user = owner()
-  const top = await temporaryFolder(t)
+  // Removed after the server has ended, in whichever order the scope runs its ends.
+  const ends: (() => unknown)[] = []
+  t.after(async () => {
+    for (const end of ends.toReversed()) await end()
+  })
+  const top = await temporaryFolder({ after: (end) => void ends.push(end) })
   await chmod(top, 0o755)
   const folder = join(top, 'cluster')
   await mkdir(folder, { mode: 0o700 })
@@ -67,7 +77,7 @@ export async function startPostgres(t: Scope, { isDurable = false, settings = {}
   const all = {
     listen_addresses: '127.0.0.1',
     port: String(port),
-    unix_socket_directories: '',
+    unix_socket_directories: isSocket ? folder : '',
     shared_buffers: '32MB',
     max_connections: '60',
     ...(isDurable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
@@ -114,21 +124,22 @@ export async function startPostgres(t: Scope, { isDurable = false, settings = {}
       }
     }
   }
-  const urlOf = (database: string) => `postgres://headland:${PASSWORD}@127.0.0.1:${port}/${database}`
+  const urlOf = (database: string) =>
+    `postgres://headland:${PASSWORD}@127.0.0.1:${port}/${database}${isSocket ? `?host=${folder}` : ''}`
   const psql = async (statement: string, url = urlOf('postgres')) =>
     (await run('psql', ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', statement, url])).stdout.trim()
 
   let databases = 0
   await start()
-  t.after(async () => {
-    signalAll('SIGCONT')
+  ends.push(async () => {
+    if (server?.exitCode === null && server.signalCode === null) signalAll('SIGCONT')
     await end('SIGQUIT')
   })
   return {
     url: urlOf('postgres'),
     async createDatabase(copied = '/template0') {
       const name = `headland_${++databases}`
-      await psql(`CREATE DATABASE ${name} TEMPLATE ${copied.split('/').at(-1)} STRATEGY file_copy`)
+      await psql(`CREATE DATABASE ${name} TEMPLATE ${copied.split('?')[0]?.split('/').at(-1)} STRATEGY file_copy`)
       return urlOf(name)
     },
     pid,

@@ -1,7 +1,7 @@
 /** One session with PostgreSQL, and how it is opened. */
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { Client, type ClientConfig } from 'pg'
+import { Client, type ClientConfig, Query } from 'pg'
 import type { DatabaseAddress } from '../../../base/index.ts'
 import type { Row } from '../sql.ts'
 import { isConnectionLost } from './errors.ts'
@@ -102,7 +102,7 @@ export async function openSession(config: ClientConfig, onLost: (error: Error) =
       pending += 1
       collectWrites()
       return new Promise((resolve, reject) => {
-        client.query(asked, (error: Error | undefined, result: Answer) => {
+        const query = new Query(asked.text, asked.values, (error: Error | undefined, result: Answer) => {
           pending -= 1
           lastAnswer = performance.now()
           if (!error) return resolve(result)
@@ -110,6 +110,9 @@ export async function openSession(config: ClientConfig, onLost: (error: Error) =
           if (isConnectionLost(error)) lose(error)
           reject(error)
         })
+        // Given here, since pg copies an object of options with great effort.
+        if (asked.name !== undefined) Object.assign(query, { name: asked.name })
+        client.query(query)
       })
     },
     pending: () => pending,

@@ -11,6 +11,9 @@ import { openSession, type Session, STATEMENT_TIMEOUT_MS } from './client.ts'
 const MAX_READERS = 4
 const MAX_WRITERS = 8
 
+/** Beyond so many statements under way, or after so long without an answer, reads use another session. */
+const BUSY = { statements: 32, silentMs: 20 }
+
 const WATCH_MS = 500
 /** Without an answer for so long, the database is asked whether it is there at all. */
 const SILENCE_MS = 2000
@@ -103,16 +106,18 @@ export function createPool({ clock, config, onAway, onBack }: Parts) {
     availability,
     untilThere,
 
-    /** The session with the fewest statements under way. */
+    /** The first session that is not busy: many statements in one session cost less than a few in each. */
     async reader(): Promise<Session> {
       await untilThere()
       forgetOver(readers)
       const [first] = readers
       if (!first) return openReader()
+      const free = readers.find((one) => !isBusy(one))
+      if (free) return free
+      // The next reads use another one; this one does not wait for it, and a failure to open it is noted by `open`.
+      if (readers.length < MAX_READERS) openReader().catch(() => undefined)
       let best = first
       for (const one of readers) if (one.pending() < best.pending()) best = one
-      // The next reads use another one; this one does not wait for it, and a failure to open it is noted by `open`.
-      if (best.pending() > 0 && readers.length < MAX_READERS) openReader().catch(() => undefined)
       return best
     },
 
@@ -153,6 +158,11 @@ export function createPool({ clock, config, onAway, onBack }: Parts) {
       if (!(await settlesWithin(clock, ended, CLOSE_MS))) for (const session of sessions) session.discard()
     },
   }
+}
+
+function isBusy(session: Session): boolean {
+  if (session.pending() === 0) return false
+  return session.pending() >= BUSY.statements || performance.now() - (session.silentSince() ?? 0) > BUSY.silentMs
 }
 
 export type Pool = ReturnType<typeof createPool>
