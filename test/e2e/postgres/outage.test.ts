@@ -53,8 +53,9 @@ suite('with a database that is lost', NEEDS_POSTGRES, async () => {
     ['stopped', server.stop, server.start],
     ['frozen', async () => server.freeze(), async () => server.thaw()],
   ] as const)
-    test(`the database is ${what} for a while`, async () => {
+    test(`the database is ${what} for a while`, async (t) => {
       const over = new AbortController()
+      t.after(() => over.abort())
       const controlPid = service.controlPid()
       const calling = callUntil(what, over.signal)
       const uploaded = await upload(service, as, hooked.name, SLOW_BUILD)

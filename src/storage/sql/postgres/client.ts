@@ -71,6 +71,7 @@ export async function openSession(config: ClientConfig, onLost: (error: Error) =
   const client = new Client(config)
   let pending = 0
   let lastAnswer = 0
+  let isOpen = false
   let isOver = false
   let isCollecting = false
   let ending: Promise<void> | undefined
@@ -80,9 +81,11 @@ export async function openSession(config: ClientConfig, onLost: (error: Error) =
   function lose(error: Error) {
     if (isOver) return
     isOver = true
-    if (!ending) onLost(error)
+    // One that could not be opened is reported by the rejection below.
+    if (isOpen && !ending) onLost(error)
   }
   await client.connect()
+  isOpen = true
 
   /** What is asked in one turn of the loop is sent in one write. */
   function collectWrites() {
