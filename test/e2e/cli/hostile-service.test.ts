@@ -65,6 +65,7 @@ const TYPED: Record<string, string[][]> = {
   builds: [AT, []],
   'builds show': [AT, [ID, ...AT], [SHORT, ...AT], ['ffffffff', ...AT]],
   'builds cancel': [[ID, ...AT]],
+  image: [AT, [ID, ...AT.slice(0, 4)], [...AT, '--json'], []],
   deployments: [AT],
   'deployments activate': [
     [ID, ...AT],

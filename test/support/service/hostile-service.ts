@@ -82,6 +82,7 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     finishTime: hostile,
     archive: { files: 1, bytes: 1 },
     plan: { framework: hostile, output: { kind: hostile } },
+    image: hostile,
     tools: { node: hostile, packageManager: hostile },
     caches: [{ cache: hostile, state: hostile }],
     durations: { [hostile]: 1 },
