@@ -287,6 +287,7 @@ test('doctor reports what this machine can do, and what to do about a data folde
     'version',
     'user',
     'data folder',
+    'database',
     'disk',
     'master key',
     'sandbox',
