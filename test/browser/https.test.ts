@@ -113,7 +113,7 @@ test('a page opens a WebSocket on the port where it came by HTTP/2', NEEDS_PEBBL
       `new Promise((resolve, reject) => {
         const socket = new WebSocket('wss://' + location.host + '/socket')
         socket.onmessage = ({ data }) => resolve(data)
-        socket.onerror = () => reject(new Error('the WebSocket was refused'))
+        socket.onerror = socket.onclose = () => reject(new Error('the WebSocket was refused'))
       })`,
     ),
   )
@@ -125,10 +125,16 @@ test('the portal is used over HTTPS, and what changes comes by itself', NEEDS_PE
   await untilSecure(t, tlsPort, PORTAL)
   const page = await browser.open()
   const { email, password } = ownerOf(service)
-  await open(page, '/', () => page.getByLabel('E-mail').fill(email, { timeout: READY_MS }))
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByRole('banner').waitFor()
+  const [banner, field] = [page.getByRole('banner'), page.getByLabel('E-mail')]
+  await open(page, '/', async () => {
+    await banner.or(field).waitFor({ timeout: READY_MS })
+    if (await field.isVisible()) {
+      await field.fill(email)
+      await page.getByLabel('Password').fill(password)
+      await page.getByRole('button', { name: 'Log in' }).click()
+    }
+    await banner.waitFor({ timeout: READY_MS })
+  })
   const [cookie] = await page.context().cookies()
   assert.deepEqual([cookie?.secure, cookie?.httpOnly], [true, true])
   assert.equal((await loaded(page))[0]?.nextHopProtocol, 'h2')
