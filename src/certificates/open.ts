@@ -12,7 +12,7 @@ import type { DnsHook } from './issuing/dns-hook.ts'
 import { createOrders } from './issuing/order.ts'
 import { type Acme, createCertificateWorker } from './issuing/worker.ts'
 import type { Site } from './names.ts'
-import type { MayCall } from './stapling/ask-responder.ts'
+import type { Calling } from './stapling/ask-responder.ts'
 import { createStaples } from './stapling/staples.ts'
 import { createAcmeAccounts } from './store/acme-accounts.ts'
 import { createCertificateRecords } from './store/records.ts'
@@ -44,8 +44,8 @@ type Parts = {
   /** Of one account or of all. */
   sites(accountId?: string): Promise<Site[]>
   checkName: NameCheck
-  /** Where the responders of uploaded certificates may be. */
-  mayCall: MayCall
+  /** How responders of certificates are found, and where those of uploaded ones may be. */
+  calling: Calling
   /** Tells two processes on one database apart. */
   owner?: string
   random?: () => number
@@ -61,7 +61,7 @@ export function openCertificates(parts: Parts) {
     log,
     records,
     edgeTls,
-    staples: createStaples({ clock, log, mayCall: parts.mayCall, signal: stopping.signal }),
+    staples: createStaples({ clock, log, calling: parts.calling, signal: stopping.signal }),
     acme: opened?.acme,
     portalHost,
     domain,

@@ -1,2 +1,2 @@
 export { createDomainChecks, createNameCheck, type DomainChecks, type NameCheck } from './checks.ts'
-export { createLookup } from './lookup.ts'
+export { createLookup, type LookUp } from './lookup.ts'

@@ -21,6 +21,8 @@ const DNS_HOOK_MS = 5 * 60_000
 export function assembleCertificates({ config, log, database, vault, records, edgeTls }: Parts) {
   const { sql, clock, newId, environments } = database
   const { domain, publicUrl, publicAddresses, dnsServers, jobNetwork, blockedNetworks, allowedNetworks } = config
+  const lookUp = createLookup({ servers: dnsServers })
+  const mayCall = reachableByJobs({ range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks })
   return openCertificates({
     sql,
     clock,
@@ -32,8 +34,8 @@ export function assembleCertificates({ config, log, database, vault, records, ed
     portalHost: publicUrl === undefined ? undefined : new URL(publicUrl).hostname,
     domain,
     sites: (accountId) => sitesOf(environments, records, accountId),
-    mayCall: reachableByJobs({ range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }),
-    checkName: createNameCheck({ lookUp: createLookup({ servers: dnsServers }), publicAddresses }),
+    calling: { lookUp, mayCall },
+    checkName: createNameCheck({ lookUp, publicAddresses }),
   })
 }
 

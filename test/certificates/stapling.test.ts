@@ -5,11 +5,12 @@ import { startCa } from '../support/certificates/ca.ts'
 import { DAY_MS, startCertificates } from '../support/certificates/open.ts'
 import { NEEDS_PEBBLE } from '../support/certificates/pebble.ts'
 
-async function uploaded(t: TestContext, { mayCall = true, mustStaple = true } = {}) {
+async function uploaded(t: TestContext, { mayCall = true, mustStaple = true, responder = '127.0.0.1' } = {}) {
   const [on, ca] = [await startCertificates(t, { hasAcme: false, mayCall: () => mayCall }), await startCa(t)]
   const { id } = await on.accounts.create('one')
   on.addSite(id, ['www.example.com'])
-  const { cert, key, serial } = await ca.issue(['www.example.com'], { mustStaple })
+  on.dns.zone.set('ocsp.example.com', ['127.0.0.1'])
+  const { cert, key, serial } = await ca.issue(['www.example.com'], { mustStaple, responder })
   await on.certificates.upload({ id, name: 'one' }, { chain: cert, privateKey: key })
   await on.round()
   // The round after an answer tells the edges.
@@ -29,6 +30,12 @@ test('edges get the answer of the responder, and another one at half of its time
   await on.round()
   await on.round()
   assert.equal(ca.asked(), 2)
+})
+
+test('a responder is found by the DNS servers of the service', NEEDS_PEBBLE, async (t) => {
+  const { ca, staple } = await uploaded(t, { responder: 'ocsp.example.com' })
+  assert.equal(ca.asked(), 1)
+  assert.ok(staple())
 })
 
 test('a certificate that does not ask for stapling is not asked about', NEEDS_PEBBLE, async (t) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { startCa } from '../../../test/support/certificates/ca.ts'
-import { asksForStapling, OcspRefused, ocspRequest, readOcspResponse, responderOf } from './ocsp.ts'
+import { asksForStapling, mayAskForStapling, OcspRefused, ocspRequest, readOcspResponse, responderOf } from './ocsp.ts'
 
 const DAY_MS = 24 * 3600_000
 
@@ -18,9 +18,11 @@ async function issued(t: TestContext, options: { mustStaple?: boolean } = {}) {
 test('a certificate says whether it asks for stapling, and where to ask about it', async (t) => {
   const { ca, leaf } = await issued(t)
   assert.equal(asksForStapling(leaf), true)
+  assert.equal(mayAskForStapling(leaf.toString()), true)
   assert.equal(responderOf(leaf), `http://127.0.0.1:${ca.port}/ocsp`)
   const { leaf: plain } = await ca.issue(['plain.example.com'], { mustStaple: false })
   assert.equal(asksForStapling(new X509Certificate(plain)), false)
+  for (const pem of [plain, ca.cert, '', 'no certificate']) assert.equal(mayAskForStapling(pem), false)
   assert.equal(asksForStapling(new X509Certificate(ca.cert)), false)
   assert.equal(responderOf(new X509Certificate(ca.cert)), undefined)
 })

@@ -9,7 +9,15 @@ export function asksForStapling(leaf: X509Certificate): boolean {
   return features !== undefined && der.readAll(der.read(features).body).some(({ body }) => body.equals(STATUS_REQUEST))
 }
 
+/** Whether the first certificate of a chain in PEM could ask for it. There may be thousands, so they are not parsed for that. */
+export function mayAskForStapling(chain: string): boolean {
+  // A block of PEM is `-----BEGIN …-----`, base64, `-----END …-----`.
+  const [, , base64 = ''] = chain.split('-----', 3)
+  return Buffer.from(base64, 'base64').includes(TLS_FEATURE_BYTES)
+}
+
 const TLS_FEATURE = '1.3.6.1.5.5.7.1.24'
+const TLS_FEATURE_BYTES = der.oid(TLS_FEATURE)
 /** The TLS extension `status_request`. */
 const STATUS_REQUEST = Buffer.from([5])
 

@@ -12,8 +12,8 @@ import type { X509Certificate } from 'node:crypto'
 import type { Clock, Log } from '../../base/index.ts'
 import type { OcspStaple } from '../../edge/index.ts'
 import { parseChain } from '../x509/chain.ts'
-import { askResponder, type MayCall, ResponderFailed } from './ask-responder.ts'
-import { asksForStapling, OcspRefused, ocspRequest, readOcspResponse, responderOf } from './ocsp.ts'
+import { askResponder, type Calling, ResponderFailed } from './ask-responder.ts'
+import { asksForStapling, mayAskForStapling, OcspRefused, ocspRequest, readOcspResponse, responderOf } from './ocsp.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -27,6 +27,7 @@ const MAX_ASKING = 4
 export type Stapled = { id: string; chain: string; isTrusted: boolean }
 
 type Watched = {
+  chain: string
   names: string
   leaf: X509Certificate
   issuer: X509Certificate
@@ -37,31 +38,31 @@ type Watched = {
   staple: OcspStaple | undefined
 }
 
-type Parts = { clock: Clock; log: Log; mayCall: MayCall; signal: AbortSignal }
+type Parts = { clock: Clock; log: Log; calling: Calling; signal: AbortSignal }
 
-export function createStaples({ clock, log, mayCall, signal }: Parts) {
+export function createStaples({ clock, log, calling, signal }: Parts) {
   const watched = new Map<string, Watched>()
-  const asking = new Map<string, Promise<void>>()
-
-  /** Certificates by id and chain, so that the next chain of an id is another one. */
-  const keyOf = ({ id, chain }: Stapled): string => `${id}\n${chain}`
+  const asking = new Map<Watched, Promise<void>>()
 
   function watch(certificates: readonly Stapled[]) {
-    const kept = new Set(certificates.map(keyOf))
-    for (const key of watched.keys()) if (!kept.has(key)) watched.delete(key)
-    for (const certificate of certificates) {
-      const key = keyOf(certificate)
-      const found = watched.has(key) ? undefined : read(certificate)
-      if (found) watched.set(key, found)
+    const asking = certificates.filter(({ chain }) => mayAskForStapling(chain))
+    const kept = new Set(asking.map(({ id }) => id))
+    for (const id of watched.keys()) if (!kept.has(id)) watched.delete(id)
+    for (const certificate of asking) {
+      const { id, chain } = certificate
+      if (watched.get(id)?.chain === chain) continue
+      const found = read(certificate)
+      if (found) watched.set(id, found)
+      else watched.delete(id)
     }
   }
 
-  /** Undefined for a certificate that does not ask, as nearly all of them. */
+  /** Undefined for a certificate that does not ask. */
   function read({ chain, isTrusted }: Stapled): Watched | undefined {
     const [leaf, issuer] = parseChain(chain)
     if (!leaf || !asksForStapling(leaf)) return undefined
     const [url, names] = [responderOf(leaf), leaf.subjectAltName ?? '']
-    if (url && issuer) return { names, leaf, issuer, url, isTrusted, dueTime: 0, failures: 0, staple: undefined }
+    if (url && issuer) return { chain, names, leaf, issuer, url, isTrusted, dueTime: 0, failures: 0, staple: undefined }
     const missing = url ? 'the chain lacks its issuer' : 'it names no responder'
     log.warn({ names }, `a certificate asks for stapling (must-staple), but ${missing}: some browsers refuse it`)
     return undefined
@@ -70,7 +71,8 @@ export function createStaples({ clock, log, mayCall, signal }: Parts) {
   async function ask(one: Watched) {
     const { leaf, issuer, url, names, isTrusted } = one
     try {
-      const response = await askResponder(url, ocspRequest(leaf, issuer), isTrusted ? () => true : mayCall, signal)
+      const how = isTrusted ? { ...calling, mayCall: () => true } : calling
+      const response = await askResponder(url, ocspRequest(leaf, issuer), how, signal)
       const now = clock.now()
       const { status, thisUpdate, nextUpdate } = readOcspResponse(response, { leaf, issuer, now })
       if (status !== 'GOOD') {
@@ -89,14 +91,14 @@ export function createStaples({ clock, log, mayCall, signal }: Parts) {
     }
   }
 
-  function begin(key: string, one: Watched) {
+  function begin(one: Watched) {
     const done = ask(one)
       .catch((error) => {
         one.dueTime = clock.now() + FIRST_PAUSE_MS
         log.error({ err: error }, 'an OCSP responder could not be asked')
       })
-      .finally(() => asking.delete(key))
-    asking.set(key, done)
+      .finally(() => asking.delete(one))
+    asking.set(one, done)
   }
 
   return {
@@ -105,13 +107,16 @@ export function createStaples({ clock, log, mayCall, signal }: Parts) {
 
     /** Begins what is due. */
     refresh() {
-      for (const [key, one] of watched) {
+      for (const one of watched.values()) {
         if (asking.size >= MAX_ASKING) return
-        if (!asking.has(key) && one.dueTime <= clock.now()) begin(key, one)
+        if (!asking.has(one) && one.dueTime <= clock.now()) begin(one)
       }
     },
 
-    of: (certificate: Stapled): OcspStaple | undefined => watched.get(keyOf(certificate))?.staple,
+    of({ id, chain }: Pick<Stapled, 'id' | 'chain'>): OcspStaple | undefined {
+      const found = watched.get(id)
+      return found?.chain === chain ? found.staple : undefined
+    },
 
     /** Another text whenever an answer has changed. */
     state: (): string =>

@@ -47,12 +47,12 @@ export async function startCa(t: Scope) {
   let issued = 0
 
   /** A certificate with its chain. Unless told otherwise, it asks for stapling. */
-  async function issue(names: readonly string[], { mustStaple = true } = {}) {
+  async function issue(names: readonly string[], { mustStaple = true, responder = '127.0.0.1' } = {}) {
     const serial = 0x1000 + ++issued
     const id = `leaf-${serial}`
     const extensions = [
       `subjectAltName=${names.map((name) => `DNS:${name}`)}`,
-      `authorityInfoAccess=OCSP;URI:http://127.0.0.1:${port}/ocsp`,
+      `authorityInfoAccess=OCSP;URI:http://${responder}:${port}/ocsp`,
       'extendedKeyUsage=serverAuth',
       ...(mustStaple ? ['tlsfeature=status_request'] : []),
     ]

@@ -80,7 +80,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
         lookUp: createLookup({ servers: [dns.address] }),
         publicAddresses: ['127.0.0.1'],
       }),
-      mayCall: given.mayCall ?? (() => true),
+      calling: { lookUp: createLookup({ servers: [dns.address] }), mayCall: given.mayCall ?? (() => true) },
       random: () => 0.5,
       ...(owner ? { owner } : {}),
     })

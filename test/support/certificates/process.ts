@@ -33,7 +33,7 @@ const { worker } = openCertificates({
   portalHost: undefined,
   domain: 'sites.example.com',
   sites: async () => sites,
-  mayCall: () => true,
+  calling: { lookUp: createLookup({ servers: [dns] }), mayCall: () => true },
   checkName: createNameCheck({ lookUp: createLookup({ servers: [dns] }), publicAddresses: ['127.0.0.1'] }),
 })
 await worker.round()

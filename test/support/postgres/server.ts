@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, chown, mkdir } from 'node:fs/promises'
+import { chmod, chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../certificates/pebble.ts'
@@ -43,6 +43,8 @@ type Options = {
   /** By a Unix socket instead of the loopback. */
   isSocket?: boolean
   settings?: Record<string, string>
+  /** PEM of a chain and its key: sessions may be encrypted. */
+  tls?: { cert: string; key: string }
 }
 
 const PASSWORD = 'correct-horse'
@@ -56,7 +58,7 @@ function owner(): { uid: number; gid: number } | undefined {
 
 export async function startPostgres(
   t: Scope,
-  { isDurable = false, isSocket = false, settings = {} }: Options = {},
+  { isDurable = false, isSocket = false, settings = {}, tls }: Options = {},
 ): Promise<Postgres> {
   const user = owner()
   // Removed after the server has ended, in whichever order the scope runs its ends.
@@ -73,6 +75,10 @@ export async function startPostgres(
   const options = { ...user, env: environment, cwd: '/' }
   const run = (program: string, args: string[]) => promisify(execFile)(join(PROGRAMS, program), args, options)
   await run('initdb', ['-D', folder, '-U', 'headland', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
+  for (const [name, text] of tls ? [['server.crt', tls.cert] as const, ['server.key', tls.key] as const] : []) {
+    await writeFile(join(folder, name), text, { mode: 0o600 })
+    if (user) await chown(join(folder, name), user.uid, user.gid)
+  }
   const port = await freePort()
   const all = {
     listen_addresses: '127.0.0.1',
@@ -80,6 +86,7 @@ export async function startPostgres(
     unix_socket_directories: isSocket ? folder : '',
     shared_buffers: '32MB',
     max_connections: '60',
+    ...(tls ? { ssl: 'on' } : {}),
     ...(isDurable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
     ...settings,
   }

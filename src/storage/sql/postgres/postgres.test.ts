@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { sqlSuite } from '../../../../test/suites/sql.ts'
+import { type Ca, startCa } from '../../../../test/support/certificates/ca.ts'
 import { NEEDS_POSTGRES, type Postgres, startPostgres } from '../../../../test/support/postgres/server.ts'
 import { until } from '../../../../test/support/until.ts'
 import { parseDatabaseAddress } from '../../../base/index.ts'
@@ -144,6 +145,14 @@ suite('with a server', NEEDS_POSTGRES, () => {
     assert.deepEqual(await idsIn(sql), [1, 2, 3])
   })
 
+  test('reads that are sent as one have rows of their own', async (t) => {
+    const sql = await open(t, await server.createDatabase())
+    const ask = () => sql.query(statement`SELECT 1 AS one`)
+    const [first, second] = await Promise.all([ask(), ask()])
+    first.pop()
+    assert.deepEqual(second, [{ one: 1 }])
+  })
+
   test('a database that does not exist is refused in words that do not show the password', async () => {
     const wrong = server.url.replace(/\/[^/]*$/, '/no_such_database')
     await assert.rejects(openPostgres(parseDatabaseAddress(wrong)), ({ message }: Error) => {
@@ -184,3 +193,44 @@ for (const [what, stop, start] of [
     },
   )
 }
+
+suite('with a server that has a certificate', NEEDS_POSTGRES, () => {
+  const ends: (() => unknown)[] = []
+  const scope = { after: (end: () => unknown) => void ends.unshift(end) }
+  let server: Postgres
+  let ca: Ca
+  before(async () => {
+    ca = await startCa(scope)
+    server = await startPostgres(scope, { tls: await ca.issue(['localhost'], { mustStaple: false }) })
+  })
+  after(async () => {
+    for (const end of ends) await end()
+  })
+
+  const connect = async (host: string, parameters: Record<string, string>) => {
+    const url = new URL(server.url)
+    url.hostname = host
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    const sql = await openPostgres(parseDatabaseAddress(url.href))
+    try {
+      const [row] = await sql.query(statement`SELECT ssl AS ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()`)
+      return row?.ssl
+    } finally {
+      await sql.close()
+    }
+  }
+
+  test('verify-full accepts the right name alone, and only of the given authority', async () => {
+    const full = { sslmode: 'verify-full', sslrootcert: ca.certFile }
+    assert.equal(await connect('localhost', full), 1)
+    await assert.rejects(connect('127.0.0.1', full), /does not match/)
+    await assert.rejects(connect('localhost', { sslmode: 'verify-full' }), /does not answer/)
+  })
+
+  test('verify-ca accepts any name, require any certificate, and disable does without', async () => {
+    assert.equal(await connect('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: ca.certFile }), 1)
+    await assert.rejects(connect('127.0.0.1', { sslmode: 'verify-ca' }), /does not answer/)
+    assert.equal(await connect('127.0.0.1', { sslmode: 'require' }), 1)
+    assert.equal(await connect('127.0.0.1', { sslmode: 'disable' }), 0)
+  })
+})

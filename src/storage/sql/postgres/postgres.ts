@@ -92,7 +92,8 @@ export async function openPostgres(address: DatabaseAddress, options: Options = 
     const rendered = render(asked)
     const question = JSON.stringify([rendered.name ?? rendered.text, rendered.values])
     const known = questions.get(question)
-    if (known) return known
+    // Each caller has rows of its own, which it may change.
+    if (known) return known.then((rows) => rows.map((row) => ({ ...row })))
     if (questions.size === 0) setImmediate(() => questions.clear())
     const answer = read(rendered)
     questions.set(question, answer)
