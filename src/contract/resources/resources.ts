@@ -33,6 +33,7 @@ import { invitation } from './users.ts'
 export * from '../roles.ts'
 export * from './build.ts'
 export * from './certificates.ts'
+export * from './credentials.ts'
 export * from './domain-checks.ts'
 export * from './events.ts'
 export * from './held.ts'
@@ -41,6 +42,7 @@ export * from './operation.ts'
 export * from './people.ts'
 export * from './pin.ts'
 export * from './protection.ts'
+export * from './purge.ts'
 export * from './requests.ts'
 export * from './scaling.ts'
 export * from './trace.ts'
@@ -319,62 +321,6 @@ export const rebuild = object(
     force: optional(boolean({ description: 'Make it live also where its output is suspicious.' })),
   },
   { title: 'Rebuild' },
-)
-
-const purgedPath = string({
-  maxLength: LIMITS.purgeEntryLength,
-  pattern: '^/[^\\p{Cc}\\p{Cs}]*$',
-  'x-form': 'must be a path that begins with a slash, such as /news, without a host and without control characters',
-  description: 'Path of a page, beginning with a slash; without a host.',
-})
-const purgedTag = string({
-  maxLength: LIMITS.purgeEntryLength,
-  pattern: '^[^\\p{Cc}\\p{Cs}]+$',
-  'x-form': 'must be text without control characters',
-  description: 'A tag that responses carry in `Cache-Tag`: text without control characters.',
-})
-
-export const clearCache = object(
-  {
-    paths: optional(array(purgedPath, { maxItems: LIMITS.purgeEntries })),
-    tags: optional(array(purgedTag, { maxItems: LIMITS.purgeEntries })),
-  },
-  {
-    title: 'ClearCache',
-    description: `What has one of the paths or tags, at most ${LIMITS.purgeEntries} together; with neither, everything.`,
-  },
-)
-export type ClearCache = Static<typeof clearCache>
-
-/** Sent by apps themselves, to a route that is not part of the public API. */
-const tagTimes = mapOf(integer({ minimum: 0 }), { maxProperties: LIMITS.purgeEntries, propertyNames: purgedTag })
-export const purgedTags = object({
-  tags: array(purgedTag, { maxItems: LIMITS.purgeEntries }),
-  /** The time since which older content with this tag is invalid, in milliseconds of Unix time. */
-  revalidated: optional(tagTimes),
-  /** When pages were made. */
-  made: optional(tagTimes),
-})
-export type PurgedTags = Static<typeof purgedTags>
-
-export const newCredential = object(
-  { role: optional(role), displayName: optional(names.displayName) },
-  { title: 'NewCredential', description: '`role` is `developer` unless given.' },
-)
-
-const credentialFields = {
-  name: string({ description: '`accounts/{account}/credentials/{credential}`' }),
-  userId: string({ description: 'User name for Basic authentication.' }),
-  displayName: string(),
-  role,
-  createTime: time('When it was created.'),
-}
-export const credential = object(credentialFields, { title: 'Credential' })
-export type Credential = Static<typeof credential>
-
-export const issuedCredential = object(
-  { ...credentialFields, password: string({ description: 'Shown this once.' }) },
-  { title: 'IssuedCredential' },
 )
 
 export const newSession = object(
