@@ -15,12 +15,17 @@ const HEADLAND = join(PROJECT, 'bin', 'headland')
 /** `pid` is the parent of all its processes, `controlPid` the one that answers the API. */
 export type Service = AsyncDisposable & { api: string; edge: string; pid: number; controlPid: number }
 
-/** On free ports, its log thrown away: at its default level, so that writing it is part of what is measured. */
-export async function startService(dataDir: string, settings: Record<string, string> = {}): Promise<Service> {
+/** On free ports, its log thrown away unless it is read: at its default level, since writing it is part of what is measured. */
+export async function startService(
+  dataDir: string,
+  settings: Record<string, string> = {},
+  onLog?: (line: string) => void,
+): Promise<Service> {
   const child = spawn(process.execPath, [HEADLAND, 'serve'], {
     env: { ...environmentOf(dataDir), ...settings },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', onLog ? 'pipe' : 'ignore'],
   })
+  if (onLog && child.stderr) createInterface({ input: child.stderr }).on('line', onLog)
   const { api, edge } = await ready(child)
   const pid = child.pid as number
   const controlPid = processesOf(pid).control as number

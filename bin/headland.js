@@ -7,15 +7,14 @@ import { existsSync } from 'node:fs'
 import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundled } from './bundle.js'
 
 const OLDEST = 24
 const [SELF, ARGUMENTS] = [fileURLToPath(import.meta.url), process.argv.slice(2)]
-const TOP = join(dirname(SELF), '..')
+const TOP = dirname(dirname(SELF))
 
 // A checkout runs its sources, even if `dist/` exists; a package has only `dist/`.
 const IS_CHECKOUT = existsSync(join(TOP, 'src', 'command-line.ts'))
-const COMMAND_LINE = IS_CHECKOUT ? '../src/command-line.ts' : '../dist/command-line.js'
-const ROLE = IS_CHECKOUT ? '../src/processes/role.ts' : '../dist/processes/role.js'
 const COMPILE_CACHE = IS_CHECKOUT ? join(TOP, 'node_modules', '.cache', 'headland') : join(TOP, '.cache')
 
 // A young generation of 2 MB instead of 16: short-lived memory of the service is freed sooner, and
@@ -30,11 +29,16 @@ async function run() {
   // Keeps compiled code between runs. Does without where the folder cannot be written; NODE_COMPILE_CACHE names another.
   module.enableCompileCache(COMPILE_CACHE)
   if (ARGUMENTS[0] === 'role') {
-    const { runRole } = await import(ROLE)
+    const { runRole } = await load({ program: 'role', part: ARGUMENTS[1], path: 'processes/role' })
     return runRole(ARGUMENTS.slice(1))
   }
-  const { run: runCommand } = await import(COMMAND_LINE)
+  const { run: runCommand } = await load({ program: 'command-line', part: 'command-line', path: 'command-line' })
   process.exitCode = await runCommand(ARGUMENTS)
+}
+
+function load({ program, part, path }) {
+  if (!IS_CHECKOUT) return import(`../dist/bundle/${program}.js`)
+  return import(bundled(TOP, { program, part }) ?? `../src/${path}.ts`)
 }
 
 /** Replaces this process by another Node, with the same process id and the same parent. */

@@ -1,6 +1,6 @@
 /**
  * Makes what `npm pack` needs and a checkout does not have: `dist/`, the sources as JavaScript, since Node does not strip types
- * below a `node_modules`; and a build of the portal, the only one in its folder.
+ * below a `node_modules`; in it a bundle of the programs; and a build of the portal, the only one in its folder.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
@@ -9,10 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { createLog } from '../src/base/index.ts'
 import { openPortal } from '../src/portal/index.ts'
 import { builtIn, digestOfSources } from '../src/portal/sources.ts'
+import { bundlePrograms } from './programs.ts'
 
 const TOP = fileURLToPath(new URL('..', import.meta.url))
 
 compile()
+await bundlePrograms({ from: join(TOP, 'dist'), to: join(TOP, 'dist', 'bundle'), external: 'all' })
 await buildPortal()
 
 /** Starts with an empty folder, so that no file stays whose source is gone. */

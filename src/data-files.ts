@@ -9,6 +9,8 @@ export const filesIn = (dataDir: string) => ({
   routes: join(dataDir, 'routes.log'),
   certificates: join(dataDir, 'certificates.json'),
   blobs: join(dataDir, 'blobs'),
+  /** Closed parts of logs that were brought back from an object store. */
+  storedLogs: join(dataDir, 'stored-logs'),
   /** Copies of what is in the object store. */
   objectCache: join(dataDir, 'object-cache'),
   outputs: join(dataDir, 'outputs'),

@@ -160,18 +160,39 @@ export async function newestId(sql: Reader): Promise<string | undefined> {
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>
 
-/** Archives: on the disk, or in the object store if there is one. Its adapter is loaded for those who use it. */
-export async function openBlobs(files: DataFiles, config: Config, owner: string): Promise<Blobs> {
-  const { blobs, objectCache } = files
+export type BlobStores = {
+  archives: Blobs
+  /** Closed parts of logs. Undefined where they stay in their files. */
+  logs: Blobs | undefined
+  /** Copies of the caches of builds. Undefined where there are none. */
+  caches: Blobs | undefined
+  /** Whether blobs are in an object store. */
+  isRemote: boolean
+}
+
+/** On the disk, or in the object store if there is one. Its adapter is loaded for those who use it. */
+export async function openBlobs(files: DataFiles, config: Config, owner: string): Promise<BlobStores> {
+  const { blobs, storedLogs, objectCache } = files
   const store = objectStoreOf(config)
-  if (!store) return openDiskBlobs(blobs)
-  const { createMovingBlobs, openS3Blobs } = await import('./storage/blobs/s3/blobs-s3.ts')
-  const inStore = await openS3Blobs({
+  if (!store) {
+    // What was brought back from a bucket is read where it is.
+    const logs = existsSync(storedLogs) ? await openDiskBlobs(storedLogs) : undefined
+    return { archives: await openDiskBlobs(blobs), logs, caches: undefined, isRemote: false }
+  }
+  const { createMovingBlobs, openS3Store } = await import('./storage/blobs/s3/blobs-s3.ts')
+  const inStore = await openS3Store({
     ...store,
     owner,
     cache: { folder: objectCache, maxBytes: config.objectStoreCacheBytes },
   })
-  return existsSync(blobs) ? createMovingBlobs(await openDiskBlobs(blobs), inStore) : inStore
+  const archives = inStore.blobs({ folder: 'blobs' })
+  const logs = inStore.blobs({ folder: 'logs', isForCallers: true })
+  return {
+    archives: existsSync(blobs) ? createMovingBlobs(await openDiskBlobs(blobs), archives) : archives,
+    logs: existsSync(storedLogs) ? createMovingBlobs(await openDiskBlobs(storedLogs), logs) : logs,
+    caches: inStore.blobs({ folder: 'caches', isForCallers: true }),
+    isRemote: true,
+  }
 }
 
 /** Undefined where there is no object store. */

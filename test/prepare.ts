@@ -105,6 +105,9 @@ execFileSync(process.execPath, [join(import.meta.dirname, 'support', 'compile-te
   stdio: 'inherit',
 })
 
+// `npm ci` made it, and sources may have changed since.
+execFileSync(process.execPath, [join(import.meta.dirname, '..', 'scripts', 'bundle.ts')], { stdio: 'inherit' })
+
 // Built once here, and not by the first services that the tests start at the same time.
 const portal = openPortal({ log: createLog('warn') })
 await portal.settled

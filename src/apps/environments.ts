@@ -226,6 +226,15 @@ function readsOf(sql: Sql) {
       return new Set(rows.map(({ id }) => id))
     },
 
+    /** The users that their apps run as, by environment. */
+    async uidsOf(ids: readonly string[]): Promise<Map<string, number | null>> {
+      if (ids.length === 0) return new Map()
+      const rows = await sql.query<{ id: string; uid: number | null }>(
+        statement`SELECT id, uid FROM environments WHERE id IN (${list(ids)})`,
+      )
+      return new Map(rows.map(({ id, uid }) => [id, uid]))
+    },
+
     /** The account of an environment, also while it is being deleted. */
     async accountIdOf(reader: Reader, id: string): Promise<string | undefined> {
       const [row] = await reader.query<{ account_id: string }>(

@@ -1,7 +1,7 @@
 /** Uploaded archives: stored unchanged under the digest of their bytes, and unpacked for builds. */
 import type { Readable } from 'node:stream'
 import { sortInTurns } from '../base/index.ts'
-import type { Blobs, Digest } from '../storage/index.ts'
+import { type Blobs, collectBlobs, type Digest } from '../storage/index.ts'
 import { withArchive } from './check.ts'
 import { readContent, readHead } from './content.ts'
 import type { ArchiveLimits } from './limits.ts'
@@ -52,8 +52,6 @@ export type Inside = {
 }
 
 const MAX_TEXT_BYTES = 1024 * 1024
-/** After this time the build of a received archive is recorded, or there will be none. */
-const RECORDED_AFTER_MS = 5 * 60_000
 
 export function createArchives({ blobs, limits }: { blobs: Blobs; limits: ArchiveLimits }): Archives {
   return {
@@ -81,15 +79,7 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
       )
     },
 
-    async collect(needed) {
-      await blobs.sweep()
-      const there = await blobs.list()
-      const putSince = Date.now() - RECORDED_AFTER_MS
-      const kept = await needed()
-      let count = 0
-      for (const digest of there) if (!kept.has(digest) && (await blobs.remove(digest, { putSince }))) count += 1
-      return count
-    },
+    collect: (needed) => collectBlobs(blobs, needed),
   }
 }
 

@@ -7,12 +7,12 @@ import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { assertRefused, attempt, type Backup, makeBackup, pieces, plain } from '../../test/support/modules/backup.ts'
 import { openSqliteApart } from '../storage/sql/sqlite.ts'
+import { padding } from '../tar/index.ts'
 import type { BackupEntry } from './entry.ts'
 import { createFreeSpace, type Free, RESERVE_BYTES } from './restore/free-space.ts'
 import { checkBackup } from './restore/restore.ts'
 import { createUnpacker } from './restore/unpack.ts'
-import { bytesOf } from './tar/read.ts'
-import { headerOf, padding } from './tar/write.ts'
+import { bytesOf, headerOf } from './tar.ts'
 
 let made: Backup
 const ends: (() => unknown)[] = []

@@ -1,27 +1,13 @@
 /** The entries of a backup, each with a line in the list at its end, and the errors about them. */
 import { printableLine } from '../base/index.ts'
 import { Refused } from '../contract/index.ts'
+import type { TarEntry } from '../tar/index.ts'
 
-export type BackupEntry = {
-  /** Below the data folder, with `/` between names. */
-  path: string
-  /** A whiteout marks, in an overlay, that a file of a lower layer was removed. */
-  kind: 'file' | 'folder' | 'symlink' | 'hardlink' | 'whiteout'
-  /** The permission bits: nothing in a data folder needs more. */
-  mode: number
-  uid: number
-  gid: number
-  /** Seconds since 1970, of the last change. */
-  time: number
-  /** The size of a file; 0 for every other kind. */
-  size: number
-  /** The target of a link: another path of the backup, or, for a symlink of an app, any text. */
-  to?: string
-  /** The overlay's mark on a folder that hides what lies below it, as one of its two kinds of attributes. */
-  opaque?: Opaque
-}
-
-export type Opaque = 'trusted' | 'user'
+/**
+ * Paths are below the data folder; a link leads to another path of the backup or, for a symlink of an app, anywhere. Modes are
+ * permission bits: nothing in a data folder needs more.
+ */
+export type BackupEntry = TarEntry
 
 /**
  * The first entry describes the backup, one at the end lists all the others, and the last one authenticates the list.

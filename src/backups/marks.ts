@@ -1,62 +1,12 @@
-/**
- * The overlay's marks, which Node can neither read nor write: the attribute of a folder that hides the lower layer, and
- * the device that hides a file. GNU tar does both, and is part of every Debian.
- */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { type BackupEntry, BackupRefused, type Opaque } from './entry.ts'
-import { bytesOf, nextHeader } from './tar/read.ts'
-import { END, headerOf, opaqueKey } from './tar/write.ts'
+/** The overlay's marks. A machine without the program for them is an error that the operator can resolve. */
+import { opaqueAmong as opaqueFolders, putMarks as put, TarMissing } from '../tar/index.ts'
+import { BackupRefused } from './entry.ts'
 
-const ATTRIBUTES = [
-  '--xattrs',
-  ...(['trusted', 'user'] as const).map((kind) => `--xattrs-include=${kind}.overlay.opaque`),
-]
+export const opaqueAmong = (...args: Parameters<typeof opaqueFolders>) => opaqueFolders(...args).catch(refuse)
 
-/** The marked ones among these folders of `top`. Paths are relative to it. */
-export async function opaqueAmong(top: string, folders: readonly string[]): Promise<Map<string, Opaque>> {
-  const marked = new Map<string, Opaque>()
-  if (folders.length === 0) return marked
-  const list = ['--no-recursion', '--null', '--verbatim-files-from', '--files-from=-']
-  const options = ['--create', '--format=pax', '--file=-', ...ATTRIBUTES, `--directory=${top}`, ...list]
-  const names = folders.map((folder) => `./${folder}\0`)
-  await runTar(options, Readable.from([names.join('')]), async (stdout) => {
-    const bytes = bytesOf(stdout)
-    // The number of folders is known, so the end marker need not be read.
-    for (const folder of folders) {
-      const { records } = (await nextHeader(bytes)) ?? {}
-      const kind = (['trusted', 'user'] as const).find((one) => records?.get(opaqueKey(one)) === 'y')
-      if (kind) marked.set(folder, kind)
-    }
-    for await (const _ of stdout);
-  })
-  return marked
-}
+export const putMarks = (...args: Parameters<typeof put>) => put(...args).catch(refuse)
 
-/** Writes whiteouts and marks into a folder. The marked folders exist already. */
-export async function putMarks(folder: string, entries: readonly BackupEntry[]) {
-  if (entries.length === 0) return
-  const options = ['--extract', '--file=-', ...ATTRIBUTES, '--no-same-owner', '--same-permissions']
-  const source = Readable.from([...entries.map(headerOf), END])
-  await runTar([...options, '--keep-directory-symlink', `--directory=${folder}`], source, async (stdout) => {
-    for await (const _ of stdout);
-  })
-}
-
-async function runTar(args: string[], input: Readable, read: (stdout: Readable) => Promise<void>) {
-  const child = spawn('tar', args, { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C.UTF-8' }, stdio: 'pipe' })
-  let errorOutput = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errorOutput = (errorOutput + text).slice(-2000)
-  })
-  const ended = once(child, 'close').catch((error) => {
-    throw new BackupRefused('Layers of outputs cannot be kept without GNU tar. Install the package tar.', {
-      cause: error,
-    })
-  })
-  // Its exit code shows why the pipe broke.
-  const [[code]] = await Promise.all([ended, read(child.stdout), pipeline(input, child.stdin).catch(() => undefined)])
-  if (code !== 0) throw new Error(`tar ended with ${code}: ${errorOutput.trim()}`)
+function refuse(error: unknown): never {
+  if (error instanceof TarMissing) throw new BackupRefused(error.message, { cause: error })
+  throw error
 }

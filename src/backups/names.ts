@@ -15,7 +15,7 @@ const PLACES: readonly Place[] = [
   { form: /^(blobs|outputs|packages|logs|logs\/builds|logs\/runtime|environments)$/, kinds: ['folder'] },
   { form: /^blobs\/[0-9a-f]{2}$/, kinds: ['folder'] },
   { form: /^blobs\/[0-9a-f]{2}\/[0-9a-f]{64}$/, kinds: ['file'] },
-  { form: /^logs\/(builds|runtime)\/[A-Za-z0-9_-]+(\.older)?\.log$/, kinds: ['file'] },
+  { form: /^logs\/(builds|runtime)\/[A-Za-z0-9_-]+(\.older|\.closed-[A-Za-z0-9_-]+)?\.log$/, kinds: ['file'] },
   { form: new RegExp(`^environments/${ID}(/values)?$`), kinds: ['folder'] },
   { form: new RegExp(`^environments/${ID}/values/[0-9a-f]{64}$`), kinds: ['file'] },
   // The parts of an output must be folders: the edge and the sandbox would follow a link in their place.

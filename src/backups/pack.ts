@@ -8,6 +8,7 @@ import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Clock, checkId, type NewId, removeTree, repeat } from '../base/index.ts'
 import { createRetentionHolds, MIGRATIONS, type RetentionHold, SchemaForeign, type Sql } from '../storage/index.ts'
+import { END, padding } from '../tar/index.ts'
 import { type Contents, contentsOf, type Part } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
 import { copyDatabase, examineDatabase, examineSchema, type Facts, type OpenSql, releaseAll } from './database.ts'
@@ -16,7 +17,7 @@ import { opaqueAmong } from './marks.ts'
 import { startTag, type Tag, writtenTag } from './proof.ts'
 import { createDisk, type Disk, type FoundFile, openFile } from './read-disk.ts'
 import { checkOwnKey, type FoundKey } from './restore/keys.ts'
-import { END, headerOf, padding } from './tar/write.ts'
+import { headerOf } from './tar.ts'
 
 export type PackParts = {
   sql: Sql

@@ -4,7 +4,8 @@
  */
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
-import type { BackupEntry, Opaque } from './entry.ts'
+import type { Opaque } from '../tar/index.ts'
+import type { BackupEntry } from './entry.ts'
 import { isNameOf } from './names.ts'
 
 /** The file stays open until all of its bytes were read. */

@@ -10,6 +10,7 @@ import { checkCertificateNames } from '../certificates/index.ts'
 import { resources } from '../contract/index.ts'
 import {
   checkDigest,
+  checkedLogName,
   MIGRATIONS,
   type Reader,
   type Row,
@@ -42,6 +43,10 @@ function down(value: Value) {
 
 function label(value: Value) {
   if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
+}
+
+function logName(value: Value) {
+  checkedLogName(String(value))
 }
 
 const sinceOf = (migration: string): number => MIGRATIONS.find(({ name }) => name === migration)?.id ?? 0
@@ -129,6 +134,20 @@ const TABLES: readonly Table[] = [
     columns: { id, account_id: orNull(checkId), names: json(checkCertificateNames) },
     read: (after) => statement`
       SELECT rowid AS at, id, account_id, names FROM certificates WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'stored_logs',
+    since: sinceOf('object store'),
+    columns: { log_name: logName, digest },
+    read: (after) => statement`
+      SELECT rowid AS at, log_name, digest FROM stored_logs WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'stored_caches',
+    since: sinceOf('object store'),
+    columns: { environment_id: id, digest },
+    read: (after) => statement`
+      SELECT rowid AS at, environment_id, digest FROM stored_caches WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

@@ -11,6 +11,7 @@ import { pipeline, Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import { constants, createZstdDecompress } from 'node:zlib'
 import { MIGRATIONS, StorageUnavailable } from '../storage/index.ts'
+import type { Bytes } from '../tar/index.ts'
 import { contentsOf } from './contents.ts'
 import { examineDatabase, examineSchema, type OpenForeignSql } from './database.ts'
 import {
@@ -30,7 +31,7 @@ import { endProof, hasTag, type Proof, refuseUnproven, TAG_BYTES } from './proof
 import { createFreeSpace } from './restore/free-space.ts'
 import { readOwners } from './restore/owners.ts'
 import { createUnpacker, type Unpacker } from './restore/unpack.ts'
-import { type Bytes, entryOf, nextHeader, skipPadding } from './tar/read.ts'
+import { entryOf, nextHeader, skipPadding } from './tar.ts'
 
 export const DATABASE = 'headland.db'
 export const KEY = 'master.key'

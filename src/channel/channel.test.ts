@@ -52,6 +52,22 @@ test('messages arrive in order, also those sent before there was a listener', as
   assert.equal(server.peers[0]?.greeting.role, 'edge')
 })
 
+test('a listener is not called while it is added, though messages are there already', async (t) => {
+  const path = await pathIn(t)
+  const server = await listen(t, path)
+  const client = follow(t, path)
+  await until(() => client.peers.length === 1 && server.peers.length === 1)
+  client.peers[0]?.send({ text: 'early' })
+  client.peers[0]?.close()
+  await server.peers[0]?.closed
+  let isSetUp = false
+  const seen: boolean[] = []
+  server.peers[0]?.onMessage(() => seen.push(isSetUp))
+  isSetUp = true
+  await until(() => seen.length === 1)
+  assert.deepEqual(seen, [true])
+})
+
 test('a connection that breaks is made again, also with a process that starts later', async (t) => {
   const path = await pathIn(t)
   const client = follow(t, path)

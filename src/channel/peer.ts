@@ -15,6 +15,7 @@ export type Peer<Sent, Received> = {
   /** False: the other side reads more slowly than this one writes. `drained` resolves when it has caught up. */
   send(message: Sent): boolean
   drained(): Promise<void>
+  /** The listener is not called before this returns, also for messages that are there already: its caller may be setting up. */
   onMessage(listener: (message: Received) => void): void
   /** Resolves when the connection is over, whichever side ended it. Nothing more arrives then. */
   closed: Promise<void>
@@ -50,8 +51,10 @@ export function greet<Sent, Received>(socket: Socket, own: Greeting): Promise<Pe
       send,
       drained: () => (socket.writableNeedDrain ? untilDrained(socket, closed) : Promise.resolve()),
       onMessage(added) {
-        listener = added
-        for (const early of waiting.splice(0)) added(early)
+        queueMicrotask(() => {
+          listener = added
+          for (const early of waiting.splice(0)) added(early)
+        })
       },
       closed,
       close: () => void socket.end(),

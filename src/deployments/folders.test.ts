@@ -1,5 +1,6 @@
 /** Ids and users of rows are checked before they become paths or users of processes, as a database may come from a backup. */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -46,12 +47,33 @@ test('nothing is removed by an invalid id', async (t) => {
   await mkdir(join(modules.dataDir, 'environments'), { recursive: true })
   const up = `../../../../../../..${outside}`
   await assert.rejects(modules.folders.remove(up), /not an id/)
-  await assert.rejects(modules.folders.removeRun(id, up), /not an id/)
+  await assert.rejects(
+    modules.folders.removeRun(id, up, () => false),
+    /not an id/,
+  )
   await assert.rejects(createLineLogs(join(modules.dataDir, 'logs')).remove(`builds/${up}`), /not the name of a log/)
   assert.throws(() => modules.packages.folderOf(up), /not an id/)
   await assert.rejects(async () => modules.outputs.remove(`sha256:${up}`), /not a digest/)
   await assert.rejects(async () => modules.blobs.remove(`sha256:${up}`), /not a digest/)
   assert.deepEqual(await readdir(join(outside, '..')), ['outside'])
+})
+
+test('a run folder that is being removed is out of the way of the next start at once', async (t) => {
+  const { folders } = await openModules(t)
+  const run = folders.run(id, id)
+  await mkdir(run, { recursive: true })
+  const removed = folders.removeRun(id, id, () => false)
+  assert.ok(!existsSync(run))
+  await mkdir(run)
+  await removed
+  assert.deepEqual(await readdir(folders.runs(id)), [id])
+})
+
+test('the run folder of an app that runs is not removed', async (t) => {
+  const { folders } = await openModules(t)
+  await mkdir(folders.run(id, id), { recursive: true })
+  await folders.removeRun(id, id, () => true)
+  assert.deepEqual(await readdir(folders.runs(id)), [id])
 })
 
 test('code runs as a user of the range for environments, or not at all', () => {

@@ -62,23 +62,16 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     /** Whether the folder exists that an app writes to while it runs. */
     hasRun: async (environmentId: string, deploymentId: string): Promise<boolean> =>
       (await ownerOf(join(ofEnvironment(environmentId), 'run', checkId(deploymentId)))) !== undefined,
-    async removeRun(environmentId: string, deploymentId: string) {
-      await removeTree(this.run(environmentId, deploymentId))
+    /** Removes what an app wrote, unless it runs. */
+    async removeRun(environmentId: string, deploymentId: string, isRunning: (deploymentId: string) => boolean) {
+      await removeUnused(this.runs(environmentId), checkId(deploymentId), isRunning)
     },
 
-    /**
-     * Removes what apps wrote that have ended unnoticed. Resolves to the number of removed folders. The check and the rename of a
-     * folder happen without a break in between, so that no start finds it half removed.
-     */
+    /** Removes what apps wrote that have ended unnoticed. Resolves to the number of removed folders. */
     async sweepRuns(environmentId: string, isRunning: (deploymentId: string) => boolean): Promise<number> {
       let count = 0
       for (const name of await namesIn(this.runs(environmentId))) {
-        if (isRunning(name)) continue
-        const gone = name.endsWith(GONE) ? name : `${name}.${randomUUID()}${GONE}`
-        const [from, to] = [join(this.runs(environmentId), name), join(this.runs(environmentId), gone)]
-        if (from !== to && !isMovedNow(from, to)) continue
-        await removeTree(to)
-        count += 1
+        if (await removeUnused(this.runs(environmentId), name, isRunning)) count += 1
       }
       return count
     },
@@ -105,6 +98,15 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
 export type Folders = ReturnType<typeof createFolders>
 
 /** False if it does not exist any more. */
+/** The check and the rename of a folder happen without a break in between, so that no start finds it half removed. */
+async function removeUnused(top: string, name: string, isRunning: (name: string) => boolean): Promise<boolean> {
+  if (isRunning(name)) return false
+  const gone = name.endsWith(GONE) ? name : `${name}.${randomUUID()}${GONE}`
+  if (gone !== name && !isMovedNow(join(top, name), join(top, gone))) return false
+  await removeTree(join(top, gone))
+  return true
+}
+
 function isMovedNow(from: string, to: string): boolean {
   try {
     renameSync(from, to)

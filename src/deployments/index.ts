@@ -1,5 +1,6 @@
 export { createBlame } from './blame.ts'
 export { createAppVariables } from './deploy/app-variables.ts'
+export { type CacheCopies, createCacheCopies } from './deploy/cache-copies.ts'
 export { buildLogName, createDeploy } from './deploy/deploy.ts'
 export { createImageSteps, type ImageSteps } from './deploy/image.ts'
 export { createInspect, detailsOf } from './deploy/inspect.ts'

@@ -15,6 +15,7 @@ async function open(t: Scope) {
   const asked: Purge[] = []
   const edge = {
     isAway: false,
+    leaseMs: 5000,
     purge(purge: Purge, signal?: AbortSignal): Promise<void> {
       asked.push(purge)
       order.push('edge')

@@ -33,15 +33,15 @@ export type PurgeRecord = {
 const ENTRIES_KEPT = 20
 const ENTRY_LENGTH_KEPT = 200
 
-/** An edge that does not answer is fenced within this time. */
-const TIMEOUT_MS = 10_000
+/** An edge that does not answer is fenced with the end of its lease, which is certain after this further time. */
+const MARGIN_MS = 5000
 const RETRY_AFTER_SECONDS = 5
 
 type Parts = {
   sql: Sql
   clock: Clock
   ledger: Ledger
-  edges: Pick<Edges, 'purge'>
+  edges: Pick<Edges, 'purge' | 'leaseMs'>
   revalidations: Revalidations
   instances: Pick<Instances, 'refreshExpiries'>
 }
@@ -51,7 +51,7 @@ export function createPurges({ sql, clock, ledger, edges, revalidations, instanc
   async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged) {
     const done = new AbortController()
     const late = new AbortController()
-    clock.sleep(TIMEOUT_MS, done.signal).then(() => late.abort())
+    clock.sleep(edges.leaseMs + MARGIN_MS, done.signal).then(() => late.abort())
     try {
       const given = { ...(paths?.length ? { paths } : {}), ...(tags?.length ? { tags } : {}) }
       await edges.purge({ environment: id, ...given }, late.signal)

@@ -140,9 +140,15 @@ export function createRouting(parts: Parts) {
     next ??= pause().then(() => {
       next = undefined
       const began = performance.now()
-      current = publishOnce().finally(() => {
-        pauseUntil = performance.now() + Math.min(performance.now() - began, MAX_PAUSE_MS)
-      })
+      current = publishOnce()
+        .catch((error) => {
+          // It is repeated soon: an edge that has just connected would otherwise wait for the next change of a route.
+          publishedRevision = -1
+          throw error
+        })
+        .finally(() => {
+          pauseUntil = performance.now() + Math.min(performance.now() - began, MAX_PAUSE_MS)
+        })
       return current
     })
     return next

@@ -8,8 +8,8 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/prom
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { absent } from '../base/index.ts'
+import { APP_USER } from './layers/entry.ts'
 import { type Content, contentsOf, fileAt, folderEntry, foldersAbove, textEntry } from './layers/folder.ts'
-import { APP_USER } from './tar/entry.ts'
 
 /** A file or a folder of this machine, and its absolute path in the image. */
 export type Tool = { from: string; to: string }

@@ -1,7 +1,7 @@
 /** Errors of a registry as the problem that users see. */
 import { Problem } from '../contract/index.ts'
+import { LayerBroken } from './layers/entry.ts'
 import { DigestMismatch, RegistryRefused, RegistryUnreachable } from './registry/problem.ts'
-import { LayerBroken } from './tar/entry.ts'
 
 const OURS = [RegistryRefused, RegistryUnreachable, DigestMismatch, LayerBroken]
 

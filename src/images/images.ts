@@ -9,15 +9,22 @@ import { join } from 'node:path'
 import { type Clock, createTurns, removeTree } from '../base/index.ts'
 import type { Digest, Sql } from '../storage/index.ts'
 import { toProblem } from './failure.ts'
+import { LayerBroken } from './layers/entry.ts'
 import { type LayerLimits, type UnpackOptions, unpackLayer } from './layers/unpack.ts'
 import { layersIn } from './manifest.ts'
 import { referenceOf } from './names.ts'
-import { createMakeImage, PLACES, type Publication, type Published } from './publish.ts'
+import {
+  createMakeImage,
+  PLACES,
+  type Preparation,
+  type Prepared,
+  type Publication,
+  type Published,
+} from './publish.ts'
 import { createImageRecords, type ImageRecord } from './records.ts'
 import type { Waiting } from './registry/answers.ts'
 import type { RegistryClient } from './registry/client.ts'
 import { RegistryRefused } from './registry/problem.ts'
-import { LayerBroken } from './tar/entry.ts'
 
 type Parts = {
   sql: Sql
@@ -50,7 +57,7 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
   const toReference = ({ repository, manifest }: Pick<ImageRecord, 'repository' | 'manifest'>): string =>
     referenceOf(host, repository, manifest)
 
-  const make = createMakeImage({ client, records, prefix, inTurn, toReference })
+  const { prepare, make } = createMakeImage({ client, records, prefix, inTurn, toReference })
 
   /** A folder of its own, which is removed with all that is in it. */
   async function inScratch<T>(use: (scratch: string) => Promise<T>): Promise<T> {
@@ -64,12 +71,20 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
   }
 
   return {
+    /** Pushes layers of an image before the rest of it is known. A layer with a name is not packed again by `publish`. */
+    prepare: (preparation: Preparation, waiting: Waiting = {}): Promise<Prepared> =>
+      inScratch((scratch) => prepare(preparation, { ...waiting, scratch })).catch(NOT_STORED),
+
     /** Resolves when the registry has the image of an output. */
-    async publish(publication: Publication, waiting: Waiting = {}): Promise<Published> {
+    async publish(
+      publication: Publication,
+      waiting: Waiting = {},
+      prepared: readonly Prepared[] = [],
+    ): Promise<Published> {
       const earlier = await records.find(publication.output)
       const look = () => stillThere(publication.output, waiting)
       const record = earlier && (await inTurn(earlier.manifest, look).catch(NOT_STORED))
-      if (!record) return inScratch((scratch) => make(publication, scratch, waiting)).catch(NOT_STORED)
+      if (!record) return inScratch((scratch) => make(publication, prepared, { ...waiting, scratch })).catch(NOT_STORED)
       const known = { reference: toReference(record), isKnown: true, bytes: record.bytes }
       return { ...known, layers: 0, sentLayers: 0, sentBytes: 0, leftOut: [] }
     },
@@ -79,9 +94,6 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
       const found = await records.pushed([...new Set(outputs)])
       return new Map(found.map((record) => [record.output, toReference(record)]))
     },
-
-    /** Whether the registry should have the image. */
-    has: async (output: Digest): Promise<boolean> => (await records.find(output))?.isPushed === true,
 
     /** Writes layers of an output's image into new folders. Every byte is verified before it is unpacked. */
     fetch: (...args: Parameters<typeof fetchLayers>): Promise<Fetched> => fetchLayers(...args).catch(NOT_FETCHED),

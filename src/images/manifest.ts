@@ -1,9 +1,9 @@
 /** The configuration and the manifest of an image: written here, and read from a registry as untrusted JSON. */
 import { checkDigest, type Digest } from '../storage/index.ts'
+import { APP_USER, LAYER_TIME, LayerBroken } from './layers/entry.ts'
 import type { PackedLayer } from './layers/pack.ts'
 import { jsonOf } from './registry/authorize.ts'
 import { MANIFEST_TYPE } from './registry/manifests.ts'
-import { APP_USER, LAYER_TIME, LayerBroken } from './tar/entry.ts'
 
 const CONFIG_TYPE = 'application/vnd.oci.image.config.v1+json'
 const LAYER_TYPE = 'application/vnd.oci.image.layer.v1.tar+gzip'

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Digest } from '../storage/index.ts'
-import { baseOf, SERVE, type Tool } from './base.ts'
+import { type Base, baseOf, SERVE, type Tool } from './base.ts'
 import { type Content, contentsOf, foldersAbove, textEntry } from './layers/folder.ts'
 import { type PackedLayer, packLayer } from './layers/pack.ts'
 import { configOf, type ImageConfig, type Layer, type LayerKind, manifestOf } from './manifest.ts'
@@ -50,6 +50,16 @@ export type Published = {
   leftOut: string[]
 }
 
+/** Layers of an image that are pushed before the rest of it is known. */
+export type Preparation = Pick<Publication, 'account' | 'app'> & Partial<Pick<Publication, 'base' | 'folders'>>
+
+export type Prepared = {
+  /** What the image has for its `base`. */
+  base?: Base | undefined
+  sent: readonly Digest[]
+  leftOut: string[]
+}
+
 /** Where the folders of layers are in an image. */
 export const PLACES: Record<Exclude<LayerKind, 'base'>, string> = {
   source: 'app',
@@ -71,14 +81,14 @@ type Parts = {
 }
 
 /** `scratch` is a folder for the layers that are packed. */
-export type MakeImage = (publication: Publication, scratch: string, waiting: Waiting) => Promise<Published>
+type Options = Waiting & { scratch: string }
 
-export function createMakeImage({ client, records, prefix, inTurn, toReference }: Parts): MakeImage {
+export function createMakeImage({ client, records, prefix, inTurn, toReference }: Parts) {
   type LayerSource = { kind: LayerKind; name?: string | undefined; contents(): AsyncIterable<Content> }
   type Placed = { layer: Layer; isSent: boolean }
-  type Making = { repository: string; scratch: string; waiting: Waiting }
+  type Making = Options & { repository: string }
 
-  async function place(source: LayerSource, { repository, scratch, waiting }: Making): Promise<Placed> {
+  async function place(source: LayerSource, { repository, scratch, ...waiting }: Making): Promise<Placed> {
     const { kind, name } = source
     const known = name === undefined ? undefined : await records.layer(name)
     if (known && (await isThere(known, repository, waiting))) return { layer: { ...known.layer, kind }, isSent: false }
@@ -95,27 +105,39 @@ export function createMakeImage({ client, records, prefix, inTurn, toReference }
     return other !== repository && client.mountBlob(repository, layer, other, waiting)
   }
 
-  async function sourcesOf({ base, folders, rules }: Publication, leftOut: string[]): Promise<LayerSource[]> {
-    const { node, tools } = base
-    const others = folders.map(({ kind, folder: top, name, writable = [] }): LayerSource => {
-      const options = { at: PLACES[kind], writable, isOverlay: kind !== 'source' }
-      return { kind, name, contents: () => contentsOf(top, { ...options, onLeftOut: (path) => leftOut.push(path) }) }
-    })
-    const last: LayerSource[] = rules === undefined ? [] : [{ kind: 'rules', contents: () => contentsOfRules(rules) }]
-    return [{ kind: 'base', ...(await baseOf(node, tools)) }, ...others, ...last]
-  }
-
-  return async function make(publication, scratch, waiting) {
-    const { output, account, app } = publication
-    const repository = repositoryOf(prefix, account, app)
-    const leftOut: string[] = []
-    const sources = await sourcesOf(publication, leftOut)
-    const placings = sources.map((source) => place(source, { repository, scratch, waiting }))
-    // Waits for all of them, so that none goes on in a folder that is removed.
-    const placed = (await Promise.allSettled(placings)).map((result) => {
+  /** Waits for all of them, so that none goes on in a folder that is removed. */
+  async function placeAll(sources: readonly LayerSource[], making: Making): Promise<Placed[]> {
+    const placings = await Promise.allSettled(sources.map((source) => place(source, making)))
+    return placings.map((result) => {
       if (result.status === 'rejected') throw result.reason
       return result.value
     })
+  }
+
+  const sourcesIn = (folders: readonly LayerFolder[], leftOut: string[]): LayerSource[] =>
+    folders.map(({ kind, folder: top, name, writable = [] }): LayerSource => {
+      const options = { at: PLACES[kind], writable, isOverlay: kind !== 'source' }
+      return { kind, name, contents: () => contentsOf(top, { ...options, onLeftOut: (path) => leftOut.push(path) }) }
+    })
+
+  async function prepare({ account, app, base, folders = [] }: Preparation, options: Options): Promise<Prepared> {
+    const leftOut: string[] = []
+    const found = base && (await baseOf(base.node, base.tools))
+    const sources = [...(found ? [{ kind: 'base' as const, ...found }] : []), ...sourcesIn(folders, leftOut)]
+    const placed = await placeAll(sources, { ...options, repository: repositoryOf(prefix, account, app) })
+    const sent = placed.filter(({ isSent }) => isSent).map(({ layer }) => layer.digest)
+    return { base: found, sent, leftOut }
+  }
+
+  async function make(publication: Publication, prepared: readonly Prepared[], options: Options): Promise<Published> {
+    const { output, account, app, rules } = publication
+    const { scratch, ...waiting } = options
+    const repository = repositoryOf(prefix, account, app)
+    const leftOut = prepared.flatMap((one) => one.leftOut)
+    const base = prepared.find((one) => one.base)?.base ?? (await baseOf(publication.base.node, publication.base.tools))
+    const last: LayerSource[] = rules === undefined ? [] : [{ kind: 'rules', contents: () => contentsOfRules(rules) }]
+    const sources = [{ kind: 'base' as const, ...base }, ...sourcesIn(publication.folders, leftOut), ...last]
+    const placed = await placeAll(sources, { ...options, repository })
     const layers = placed.map(({ layer }) => layer)
     const config = configOf({ ...publication.config, command: commandOf(publication) }, layers)
     const blob = { digest: digestOf(config), size: config.byteLength, file: join(scratch, 'config') }
@@ -129,7 +151,8 @@ export function createMakeImage({ client, records, prefix, inTurn, toReference }
       await client.pushManifest(repository, bytes, [tagOf(output)], waiting)
       await records.pushedNow(output)
     })
-    const sent = placed.filter(({ isSent }) => isSent)
+    const before = new Set(prepared.flatMap((one) => one.sent))
+    const sent = placed.filter(({ isSent, layer }) => isSent || before.has(layer.digest))
     const sentBytes = sent.reduce((sum, { layer }) => sum + layer.size, 0)
     const reference = toReference({ repository, manifest })
     return {
@@ -142,6 +165,8 @@ export function createMakeImage({ client, records, prefix, inTurn, toReference }
       leftOut,
     }
   }
+
+  return { prepare, make }
 }
 
 async function* contentsOfRules(rules: string): AsyncGenerator<Content> {

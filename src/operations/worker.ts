@@ -6,7 +6,14 @@
 import { once } from 'node:events'
 import { type Clock, type Log, processName, repeat, settlesWithin } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import { isDatabaseAway, type Reader, type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
+import {
+  doneWithDatabase,
+  isDatabaseAway,
+  type Reader,
+  type Sql,
+  type Transaction,
+  toStorageProblem,
+} from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
 import type { Operations } from './operations.ts'
@@ -148,14 +155,7 @@ export function startWorker(parts: Parts) {
   /** The database was lost while it ran: it is no fault of the operation, which begins again when the database is back. */
   async function handBackLater(id: string) {
     log.warn({ operation: id }, 'the database was lost during this operation, which will begin again')
-    while (!stopping.signal.aborted) {
-      await clock.sleep(POLL_MS, stopping.signal)
-      try {
-        return await claims.handBack(id)
-      } catch (error) {
-        if (!isDatabaseAway(error)) throw error
-      }
-    }
+    await doneWithDatabase({ clock, signal: stopping.signal }, () => claims.handBack(id))
   }
 
   async function decide(

@@ -1,7 +1,7 @@
 /** What operators' commands tell about the object store. */
 import type { DataFolder, Finding } from './command.ts'
 
-/** None where archives are on the disk. */
+/** None where there is no object store. */
 export async function objectStoreFindings(folder: DataFolder): Promise<Finding[]> {
   const { objectStore, probeObjectStore } = folder
   if (!objectStore || !probeObjectStore) return []
@@ -37,7 +37,7 @@ export async function notInBackup(folder: DataFolder): Promise<string | undefine
     (probed) => probed?.isVersioned,
     () => undefined,
   )
-  const words = `archives are in ${objectStore} and not in the backup, unless they are still on this disk.`
+  const words = `archives and closed logs are in ${objectStore} and not in the backup, unless they are still on this disk.`
   return isVersioned
     ? `${words} The bucket keeps old versions: see that they are kept for as long as the backup.`
     : `${words} Switch versioning on for the bucket, or copy it after each backup.`

@@ -3,7 +3,7 @@ import { createAgentClient } from '../agent/index.ts'
 import { createLog, type Log } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
 import { openDatabase } from '../data-folder.ts'
-import { createWarmUp, recordVisits } from '../deployments/index.ts'
+import { recordVisits } from '../deployments/index.ts'
 import { createEdgeTls, type Edges } from '../edge/index.ts'
 import { openMachine } from '../machine.ts'
 import { openPortal } from '../portal/index.ts'
@@ -19,6 +19,7 @@ import {
   createLive,
   createOnStall,
   createRecords,
+  createRestoring,
   listenToApps,
   openEdges,
   openRequestLog,
@@ -110,7 +111,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(async () => stores.images?.close())
   const requestLog = await openRequestLog({ config, log, database, logs: stores.logs })
   started.defer(async () => requestLog?.stop())
-  const edges = await openEdges({ files, log, database })
+  const edges = await openEdges({ config, files, log, database })
   started.defer(() => edges.close(GRACE_MS.edges))
   edges.onTraffic(traffic.receive)
   const edgeTls = createEdgeTls({ clock, edges })
@@ -136,7 +137,6 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     // No app runs before `retention` is made below, so none asks for space earlier.
     admitKvGrowth: (environmentId, growth) => retention.kvQuota.take(environmentId, growth),
   })
-  const { instances } = hosting
   started.defer(() => hosting.inApp.close())
   const retention = assembleRetention({
     ...{ config, log, database, machine, records, stores, hosting },
@@ -165,18 +165,12 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     appVariables,
   })
   const { routing } = live
-  const warmUp = createWarmUp({ log, instances })
-  started.defer(() => warmUp.stop())
-  const restore = async () => void warmUp.start(await live.launcher.restore())
+  const restoring = createRestoring({ log, database, hosting, live, reopenService })
+  started.defer(() => restoring.stop())
   // Files that only the registry has are got before their apps are started.
   await live.imageSteps.restoreLive()
-  await restore()
-  // Another agent has taken over from one that died with all apps.
-  agent.onRestart(() => {
-    reopenService()
-      .then(restore)
-      .catch((error) => log.error({ err: error }, 'apps could not be started again'))
-  })
+  await restoring.restore()
+  agent.onRestart(restoring.restoreAgain)
   await routing.start()
   started.defer(() => routing.stop())
   // In a reload, the edges follow the old control process until it is gone.
@@ -197,8 +191,8 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   })
   const worker = startOperations({ config, log, database, deploying, mayWork })
   started.defer(() => worker.stop(GRACE_MS.worker))
-  retention.rounds.start()
-  started.defer(() => retention.rounds.stop(GRACE_MS.retention))
+  retention.start()
+  started.defer(() => retention.stop(GRACE_MS.retention))
   const metrics = assembleMetrics({ database, edges, worker, retention })
   const onStall = createOnStall({ config, log, metrics })
   edges.onStall(onStall('edge'))

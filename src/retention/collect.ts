@@ -7,7 +7,7 @@
 import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
 import type { Clock, Log } from '../base/index.ts'
-import type { BuildRetention, Builds, Outputs, PackageStore, Toolchains } from '../builds/index.ts'
+import type { BuildRetention, Builds, Outputs, PackageStore, StoredCaches, Toolchains } from '../builds/index.ts'
 import {
   buildLogName,
   type DeploymentHead,
@@ -19,7 +19,7 @@ import type { Images } from '../images/index.ts'
 import type { Operations } from '../operations/index.ts'
 import { requestLogName } from '../request-log/index.ts'
 import type { Instances } from '../runtime/index.ts'
-import { type Digest, hasRetentionHold, type LineLogs, type Reader } from '../storage/index.ts'
+import { type Digest, hasRetentionHold, type LineLogs, type Reader, type StoredParts } from '../storage/index.ts'
 import type { Figures } from './figures.ts'
 
 type Parts = {
@@ -40,6 +40,10 @@ type Parts = {
   instances: Pick<Instances, 'holds'>
   folders: Folders
   logs: LineLogs
+  /** Undefined where there is no object store. */
+  storedCaches?: Pick<StoredCaches, 'collect'> | undefined
+  /** Undefined where all logs are in their files. */
+  storedLogs?: Pick<StoredParts, 'collect'> | undefined
   figures: Pick<Figures, 'forgetAllBut'>
 }
 
@@ -103,6 +107,8 @@ export function createCollect(parts: Parts) {
       for (const name of leftOver) await logs.remove(name)
       return leftOver.length
     },
+    storedCaches: async () => (await parts.storedCaches?.collect(isBeingCopied)) ?? 0,
+    storedLogs: async () => (await parts.storedLogs?.collect(isBeingCopied)) ?? 0,
 
     async tools() {
       await toolchains.sweep()

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import type { Accounts } from '../accounts/index.ts'
 import type { Archives } from '../archives/index.ts'
+import type { LogMoving } from '../storage/index.ts'
 import { type Collect, createCollect } from './collect.ts'
 import { createDiskSpace } from './disk-space.ts'
 import { createFigures } from './figures.ts'
@@ -8,6 +9,7 @@ import { createForgetGone } from './gone.ts'
 import { createForget } from './history.ts'
 import { createKvQuota } from './kv-quota.ts'
 import { createLingering } from './lingering.ts'
+import { createLogMoves } from './log-moves.ts'
 import { createRetain } from './retain.ts'
 import { createRounds } from './round.ts'
 import { createUsage } from './usage.ts'
@@ -27,7 +29,12 @@ type Given = Omit<
     Parameters<typeof createUsage>[0] &
     Parameters<typeof createKvQuota>[0] & { dataDir: string },
   'collect' | 'figures' | 'forget' | 'lingering' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
-> & { archives: Archives; accounts: Accounts }
+> & {
+  archives: Archives
+  accounts: Accounts
+  /** Undefined where logs stay on the disk. */
+  logMoving?: LogMoving | undefined
+}
 
 /** The whole module, for one data folder. */
 export function createRetention(given: Given) {
@@ -64,5 +71,19 @@ export function createRetention(given: Given) {
     freeBytes,
     onShortage: () => rounds.hurry(),
   })
-  return { usage, diskSpace, rounds, freeBytes, kvQuota }
+  const logMoves = given.logMoving && createLogMoves({ ...given, moving: given.logMoving })
+  return {
+    usage,
+    diskSpace,
+    rounds,
+    freeBytes,
+    kvQuota,
+    start() {
+      rounds.start()
+      logMoves?.start()
+    },
+    async stop(graceMs: number) {
+      await Promise.all([rounds.stop(graceMs), logMoves?.stop(graceMs)])
+    },
+  }
 }

@@ -4,6 +4,7 @@ import type { Database } from '../data-folder.ts'
 import {
   createBlame,
   createBuildRequests,
+  createCacheCopies,
   createDeploy,
   createInspect,
   createLookAhead,
@@ -40,7 +41,7 @@ export function createDeploying(parts: Parts) {
   const { sql, clock, accounts, apps, environments, operations } = database
   const { engine, networks, toolchains } = machine
   const { variables, domains, builds, sources, deployments, retries, revalidations, ledger } = records
-  const { archives, outputs, packages, logs } = stores
+  const { archives, outputs, packages, logs, storedCaches } = stores
   const { folders, instances } = hosting
   const { routing, launcher, imageSteps, earlierFiles, siteUrl } = live
   const { diskSpace, rounds } = retention
@@ -59,6 +60,7 @@ export function createDeploying(parts: Parts) {
     routing,
     earlierFiles,
     pins,
+    logs,
     onSwitched: rounds.switched,
   })
   const provision = createProvision({
@@ -83,6 +85,7 @@ export function createDeploying(parts: Parts) {
   })
   const { finishWithEnvironment } = provision
   const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
+  const cacheCopies = createCacheCopies({ log, folders, storedCaches })
   const make = createMake({
     sql,
     clock,
@@ -94,6 +97,7 @@ export function createDeploying(parts: Parts) {
     folders,
     appVariables,
     diskSpace,
+    cacheCopies,
     rewriteHosts: config.rewriteHosts,
     run: { engine, networks, packages, deadlines, limits: machine.limits.build },
   })
@@ -114,6 +118,7 @@ export function createDeploying(parts: Parts) {
     appVariables,
     buildRequests,
     imageSteps,
+    cacheCopies,
     launcher,
     switching,
     beginSuccession,

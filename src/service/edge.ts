@@ -4,7 +4,7 @@ import { PROTOCOL } from '../channel/index.ts'
 import type { DataFiles } from '../data-files.ts'
 import type { Database } from '../data-folder.ts'
 import { createPurgeLog } from '../deployments/index.ts'
-import { type Edges, LATENCY_BOUNDS_MS, listenToEdges } from '../edge/index.ts'
+import { type Edges, LATENCY_BOUNDS_MS, LEASE_OVER_NETWORK_MS, listenToEdges } from '../edge/index.ts'
 import { createRequestLog, forgetRequestLogs, type RequestLog } from '../request-log/index.ts'
 import type { Config } from '../settings.ts'
 import type { LineLogs } from '../storage/index.ts'
@@ -44,13 +44,14 @@ export async function openRequestLog(parts: RequestLogParts): Promise<RequestLog
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-type EdgeParts = { files: DataFiles; log: Log; database: Database }
+type EdgeParts = { config: Config; files: DataFiles; log: Log; database: Database }
 
-export const openEdges = ({ files, log, database: { sql, clock } }: EdgeParts): Promise<Edges> =>
+export const openEdges = ({ config, files, log, database: { sql, clock } }: EdgeParts): Promise<Edges> =>
   listenToEdges({
     clock,
     log,
     path: files.controlSocket,
     greeting: { protocol: PROTOCOL, role: 'control', process: processName(), version },
     records: createPurgeLog({ sql, clock }),
+    ...(config.databaseUrl ? { leaseMs: LEASE_OVER_NETWORK_MS } : {}),
   })

@@ -30,7 +30,7 @@ export function createLive(parts: Parts) {
   const { config, log, database, machine, edges, edgePort, records, stores, hosting, appVariables } = parts
   const { sql, clock, changes, accounts, environments } = database
   const { cookieKeyOf, domains, builds, deployments, revalidations, wantedInstances } = records
-  const { outputs, packages, images } = stores
+  const { outputs, packages, images, logs } = stores
   const { folders, instances } = hosting
   const { domain } = config
 
@@ -70,6 +70,7 @@ export function createLive(parts: Parts) {
     outputs,
     packages,
     folders,
+    logs,
     instances,
     toolchains: machine.toolchains,
     appLimits: machine.limits.app,

@@ -23,7 +23,7 @@ export function assembleRetention(parts: Parts) {
   const { config, log, database, machine, records, stores, hosting, tendEarlierFiles } = parts
   const { sql, clock, accounts, environments, operations } = database
   const { builds, buildRetention, deployments } = records
-  const { archives, outputs, images, packages, logs, ballast } = stores
+  const { archives, outputs, images, packages, logs, storedLogs, logMoving, storedCaches, ballast } = stores
   const { folders, instances } = hosting
   const { dataDir, keepHistory, keepDeployments, accountBytes, accountFiles, diskReserve } = config
   return createRetention({
@@ -41,6 +41,9 @@ export function assembleRetention(parts: Parts) {
     images,
     packages,
     logs,
+    storedLogs,
+    logMoving,
+    storedCaches,
     ballast,
     toolchains: machine.toolchains,
     folders,

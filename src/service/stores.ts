@@ -1,10 +1,10 @@
 /** What the service keeps as files in the data folder. */
 import { createArchives } from '../archives/index.ts'
-import { createOutputs, createPackageStore, DEFAULT_OUTPUT_LIMITS } from '../builds/index.ts'
+import { createOutputs, createPackageStore, createStoredCaches, DEFAULT_OUTPUT_LIMITS } from '../builds/index.ts'
 import type { DataFiles } from '../data-files.ts'
-import { type Database, openBlobs } from '../data-folder.ts'
+import { type BlobStores, type Database, openBlobs } from '../data-folder.ts'
 import type { Config } from '../settings.ts'
-import { createBallast, createLineLogs } from '../storage/index.ts'
+import { createBallast, openLineLogs } from '../storage/index.ts'
 import { version } from '../version.ts'
 import { archiveLimits } from './limits.ts'
 
@@ -18,7 +18,8 @@ type Parts = {
 
 export async function openStores({ config, files, database, keyId }: Parts) {
   const { sql, clock, newId } = database
-  const archives = createArchives({ blobs: await openBlobs(files, config, keyId), limits: archiveLimits(config) })
+  const blobs = await openBlobs(files, config, keyId)
+  const archives = createArchives({ blobs: blobs.archives, limits: archiveLimits(config) })
   const outputLimits = { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles }
   const outputs = createOutputs({ folder: files.outputs, limits: outputLimits })
   await outputs.sweep()
@@ -29,9 +30,17 @@ export async function openStores({ config, files, database, keyId }: Parts) {
     outputs,
     images,
     packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
-    logs: createLineLogs(files.logs),
+    ...(await openLineLogs({ folder: files.logs, sql, clock, blobs: blobs.logs, isMoving: blobs.isRemote })),
+    storedCaches: await openStoredCaches(database, blobs),
     ballast: createBallast(files.ballast),
   }
+}
+
+/** Undefined where there is no object store; then no other module is loaded. */
+async function openStoredCaches({ sql, clock }: Database, { caches: blobs }: BlobStores) {
+  if (!blobs) return undefined
+  const { packFolder: pack, unpackFolder: unpack } = await import('../images/index.ts')
+  return createStoredCaches({ sql, clock, blobs, pack, unpack })
 }
 
 /** Undefined where no registry is set; then its module is not loaded. */

@@ -86,9 +86,9 @@ for (const [type, name] of [
   ['tls-alpn-01', 'www.example.com'],
   ['dns-01', '*.sites.example.com'],
 ] as const) {
-  test(`a certificate is issued by ${type}, although the CA refuses half of the nonces`, NEEDS_PEBBLE, async (t) => {
+  test(`a certificate is issued by ${type}, although the CA refuses a quarter of the nonces`, NEEDS_PEBBLE, async (t) => {
     const { account, order, edge } = await begin(t, {
-      switches: { PEBBLE_WFE_NONCEREJECT: '50', PEBBLE_AUTHZREUSE: '0' },
+      switches: { PEBBLE_WFE_NONCEREJECT: '25', PEBBLE_AUTHZREUSE: '0' },
     })
     const { accepted, key, read } = await order(await account(), name, [type])
     assert.equal(accepted, type)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/base/index.ts'
 import { Problem } from '../../src/contract/index.ts'
-import { openImages, openRegistryClient } from '../../src/images/index.ts'
+import { openImages, openRegistryClient, type Prepared } from '../../src/images/index.ts'
 import type { Digest } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { NEEDS_REGISTRY, startRegistry } from '../support/images/registry.ts'
@@ -13,6 +13,7 @@ import { answering, startRegistryProxy } from '../support/images/registry-proxy.
 import { migratedSql } from '../support/sql.ts'
 
 const digest = (letter: string): Digest => `sha256:${letter.repeat(64)}`
+const BASE = { node: '/usr/bin/env', tools: [{ from: '/usr/bin/env', to: '/headland/lib/node/bin/node' }] }
 const SETTINGS = { registryUser: '', registryPassword: undefined, registryPlainHttp: false, registryTimeout: 5 }
 
 async function open(t: TestContext) {
@@ -34,16 +35,16 @@ async function open(t: TestContext) {
   let count = 0
 
   /** An output of one file. The smallest program stands for Node. */
-  async function publish(output: Digest, text: string, app = 'app') {
+  async function publish(output: Digest, text: string, app = 'app', prepared: readonly Prepared[] = []) {
     const files = join(folder, `files-${++count}`)
     await mkdir(files)
     await writeFile(join(files, 'index.html'), text)
-    return images.publish({
+    const publication = {
       output,
       account: 'acme',
       app,
-      base: { node: '/usr/bin/env', tools: [{ from: '/usr/bin/env', to: '/headland/lib/node/bin/node' }] },
-      folders: [{ kind: 'files', folder: files }],
+      base: BASE,
+      folders: [{ kind: 'files' as const, folder: files }],
       rules: '{"redirects":[]}',
       config: {
         title: app,
@@ -52,7 +53,8 @@ async function open(t: TestContext) {
         command: { singlePage: true, basePath: '/docs' },
         port: 3000,
       },
-    })
+    }
+    return images.publish(publication, {}, prepared)
   }
   const manifestOf = (reference: string): Digest => reference.slice(reference.indexOf('sha256:')) as Digest
   const isThere = (reference: string) => client.hasManifest('prefix/acme/app', manifestOf(reference))
@@ -79,6 +81,25 @@ test('an output is pushed once, and fetched as it was', NEEDS_REGISTRY, async (t
   assert.deepEqual((await readdir(join(folder, 'fetched'))).toSorted(), ['files', 'rules'])
   assert.equal(await readFile(to('files/index.html'), 'utf8'), 'text')
   assert.equal(await readFile(to('rules/rules.json'), 'utf8'), '{"redirects":[]}')
+})
+
+test('layers that were pushed early are part of the image, and are not sent again', NEEDS_REGISTRY, async (t) => {
+  const { images, publish, proxy, isThere } = await open(t)
+  const prepared = await images.prepare({ account: 'acme', app: 'app', base: BASE })
+  assert.equal(prepared.sent.length, 1)
+  const before = proxy.seen.length
+  const { reference, sentLayers, layers } = await publish(digest('a'), 'text', 'app', [prepared])
+  assert.deepEqual([sentLayers, layers], [3, 3])
+  const uploads = proxy.seen.slice(before).filter(({ method, path }) => method === 'POST' && path.includes('/uploads/'))
+  assert.equal(uploads.length, 3, 'files, rules and the configuration')
+  assert.ok(await isThere(reference))
+})
+
+test('an early push does not wait for a registry that is away', NEEDS_REGISTRY, async (t) => {
+  const { images, registry } = await open(t)
+  await registry.stop()
+  const preparing = images.prepare({ account: 'acme', app: 'app', base: BASE }, { timeoutMs: 0 })
+  await assert.rejects(preparing, (error) => error instanceof Problem && error.reason === 'IMAGE_REGISTRY_FAILED')
 })
 
 test('the configuration names user, port, command and folder, and no time of a build', NEEDS_REGISTRY, async (t) => {

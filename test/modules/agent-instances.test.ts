@@ -49,6 +49,20 @@ test('an app gets further instances while its instances are busy, and the edge l
   assert.equal(new Set(answers).size, 3)
 })
 
+test('an app that is started again while it ends is held, with its new request', async (t) => {
+  const { folder, connect } = await openAgent(t)
+  const { instances } = connect()
+  const states: string[] = []
+  const app = await appIn(folder, 'app')
+  await instances.start(app, { signal: never })
+  const ended = instances.retire('app')
+  await instances.start({ ...app, onState: () => void states.push('again') }, { signal: never })
+  await ended
+  assert.ok(instances.holds('app'))
+  assert.equal(instances.of('app')?.state, 'RUNNING')
+  assert.ok(states.length > 0)
+})
+
 test('a new maximum takes instances away, and never the first', async (t) => {
   const { instances, running } = await startApp(t, { minInstances: 2, maxInstances: 2 })
   await until(() => running().length === 2)

@@ -4,6 +4,7 @@ import { Secret } from '../../src/base/index.ts'
 import { openS3Blobs } from '../../src/storage/blobs/s3/blobs-s3.ts'
 import { blobsSuite } from '../suites/blobs.ts'
 import { objectStoreSuite } from '../suites/object-store.ts'
+import { storedLogsSuite } from '../suites/stored-logs.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startCeph } from '../support/object-store/ceph.ts'
 import { NEEDS_CEPH } from '../support/object-store/ceph-packages.ts'
@@ -15,6 +16,7 @@ async function runSuites() {
   const ceph = await startCeph({ after })
   let prefixes = 0
   objectStoreSuite('Ceph', async () => ceph)
+  storedLogsSuite('Ceph', async () => ceph)
   blobsSuite('a bucket of Ceph', async (t) => {
     const { endpoint, secret, bucket, region, keyId } = ceph
     const blobs = await openS3Blobs({

@@ -22,7 +22,7 @@ type Parts = {
 }
 
 export function outageSuite(name: string, { store: storeOf, namesIn }: Parts) {
-  test(`${name} away for ${AWAY_MS / 1000} s: visitors notice nothing, uploads get 503, the rest goes on by itself`, async (t) => {
+  test(`${name} away until an upload was refused, and for ${AWAY_MS / 1000} s at least: visitors notice nothing, uploads get 503, the rest goes on by itself`, async (t) => {
     const store = await storeOf(t)
     const prefix = 'outage/a'
     const service = await startServiceOn(t, { store, prefix })

@@ -37,7 +37,7 @@ export function objectStoreSuite(name: string, storeOf: (t: TestContext) => Prom
       const bytes = randomBytes(100_000)
       await objects.put('a/b', bytes)
       assert.deepEqual(await read(await objects.get('a/b')), bytes)
-      const rest = await objects.get('a/b', 99_990)
+      const rest = await objects.get('a/b', { from: 99_990 })
       assert.equal(rest?.from, 99_990)
       assert.deepEqual(await read(rest), bytes.subarray(99_990))
       assert.equal((await objects.head('a/b'))?.bytes, 100_000)

@@ -89,9 +89,10 @@ export function createInstancesClient({ call, outputs }: Parts) {
     },
 
     async retire(deployment, { isDrained = false } = {}) {
+      const request = requests.get(deployment)
       await call('retireApp', { deployment, isDrained })
-      const ended = states.has(deployment) ? undefined : requests.get(deployment)
-      if (ended) forget(ended)
+      // Meanwhile it may have been started again, with a request of its own.
+      if (request && request === requests.get(deployment) && !states.has(deployment)) forget(request)
     },
 
     say: (log, phase, text) => call('sayInLog', { log, phase, text }),

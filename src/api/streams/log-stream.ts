@@ -5,8 +5,8 @@
  */
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { schema } from '../../contract/index.ts'
-import type { LineLogs, LogLine } from '../../storage/index.ts'
+import { Problem, schema } from '../../contract/index.ts'
+import { type LineLogs, type LogLine, StorageUnavailable } from '../../storage/index.ts'
 import type { Auth } from '../auth.ts'
 import type { RouteCall } from '../route.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -41,6 +41,8 @@ export async function sendLog(
   // Also for text: a slow reader holds a file open.
   streams.enter(call, 'logs')
   const after = lastEventIdOf(request) ?? query.offset ?? 0
+  // Before the answer begins, which cannot become an error then.
+  await logs.fetch(name, wantsStream(request) ? after : (query.offset ?? 0)).catch(explainAway)
   if (!wantsStream(request)) {
     const offset = query.offset ?? 0
     const last = await logs.lastNumber(name)
@@ -53,6 +55,14 @@ export async function sendLog(
   reply.header('cache-control', 'no-store')
   return Readable.from(withKeepAlive(logs.follow(name, after, isOver, signal), toEvent, signal), { objectMode: false })
 }
+
+function explainAway(error: unknown): never {
+  if (!(error instanceof StorageUnavailable)) throw error
+  throw new Problem('STORAGE_UNAVAILABLE', LOG_AWAY, { cause: error, retryAfterSeconds: RETRY_SECONDS })
+}
+
+const LOG_AWAY = 'This log is in the object store, which does not answer now. Read it again in a minute.'
+const RETRY_SECONDS = 5
 
 export const wantsStream = ({ headers }: FastifyRequest): boolean =>
   String(headers.accept).includes('text/event-stream')

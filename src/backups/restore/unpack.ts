@@ -19,10 +19,11 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import type { Bytes, MarkEntry } from '../../tar/index.ts'
 import { type BackupEntry, broken, MAX } from '../entry.ts'
 import { putMarks } from '../marks.ts'
 import { checkName, isOfTenant, isPassage } from '../names.ts'
-import { type Bytes, skipPadding } from '../tar/read.ts'
+import { skipPadding } from '../tar.ts'
 import type { FreeSpace } from './free-space.ts'
 
 type Options = {
@@ -40,7 +41,7 @@ const MAX_KEY_BYTES = 1024
 export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MAX }: Options) {
   const kinds = new Map<string, BackupEntry['kind']>()
   const folders: BackupEntry[] = []
-  const marks: BackupEntry[] = []
+  const marks: MarkEntry[] = []
   let nameBytes = 0
 
   function check(entry: BackupEntry) {
@@ -67,7 +68,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MAX 
       symlinkSync(to, full)
       lutimesSync(full, time, time)
     } else if (kind === 'hardlink') linkSync(join(folder, to), full)
-    if (kind === 'whiteout' || entry.opaque) marks.push(entry)
+    if (kind === 'whiteout' || (kind === 'folder' && entry.opaque)) marks.push({ ...entry, kind })
   }
 
   /** The digest of what was read. */

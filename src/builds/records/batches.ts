@@ -2,12 +2,21 @@
 import type { resources } from '../../contract/index.ts'
 import { type Digest, list, type Reader, type Sql, statement, type Transaction } from '../../storage/index.ts'
 import type { Plan } from '../plan/plan.ts'
+import type { Build, BuildRow } from './build.ts'
 
 /** With the description of its sender. */
 type BuildArchive = { digest: Digest; bytes: number; files: number } & resources.Described
 
 /** Why an output is suspicious. */
 type OutputSuspicion = { sentences: string[]; details: unknown }
+
+/** A build that has an output, with what it takes to find its files. */
+export type MadeBuild = Pick<Build, 'id' | 'packagesId' | 'createTime' | 'startTime'> & { output: Digest; plan: Plan }
+
+type MadeRow = Pick<BuildRow, 'id' | 'packages_id' | 'create_time' | 'start_time'> & {
+  plan: string
+  output_digest: Digest
+}
 
 export type BuildOutput = { output: Digest; kind: Plan['output']['kind'] }
 
@@ -36,6 +45,15 @@ const toArchive = (row: ArchiveRow): BuildArchive => ({
   commit: row.git_commit === null ? null : (JSON.parse(row.git_commit) as resources.Commit),
 })
 
+const toMade = (row: MadeRow): MadeBuild => ({
+  id: row.id,
+  plan: JSON.parse(row.plan) as Plan,
+  output: row.output_digest,
+  packagesId: row.packages_id,
+  createTime: row.create_time,
+  startTime: row.start_time,
+})
+
 export const createBuildBatches = ({ sql }: { sql: Sql }) => ({
   archivesOf: (ids: readonly string[], reader: Reader = sql) => readArchives(reader, ids),
 
@@ -51,6 +69,15 @@ export const createBuildBatches = ({ sql }: { sql: Sql }) => ({
         { output: output_digest, kind: (JSON.parse(plan) as Plan).output.kind },
       ]),
     )
+  },
+
+  /** By the id of the build, for builds that have an output. */
+  async madeOf(ids: readonly string[]): Promise<Map<string, MadeBuild>> {
+    if (ids.length === 0) return new Map()
+    const rows = await sql.query<MadeRow>(statement`
+      SELECT id, plan, output_digest, packages_id, create_time, start_time FROM builds
+      WHERE id IN (${list(ids)}) AND plan IS NOT NULL AND output_digest IS NOT NULL`)
+    return new Map(rows.map((row) => [row.id, toMade(row)]))
   },
 
   /** By the id of the build, for builds whose output is suspicious. */

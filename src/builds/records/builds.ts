@@ -141,6 +141,7 @@ export function createBuilds({ newId, notifyBelow, ...parts }: Parts) {
 
     async removeAll(tx: Transaction, environmentId: string) {
       await tx.query(statement`DELETE FROM builds WHERE environment_id = ${environmentId}`)
+      await tx.query(statement`DELETE FROM stored_caches WHERE environment_id = ${environmentId}`)
     },
 
     ...createBuildBatches({ sql }),

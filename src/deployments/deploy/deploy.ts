@@ -24,6 +24,7 @@ import type { Endpoint } from '../../engines/index.ts'
 import { type Finish, type Handler, isCancelled, type OperationRecord } from '../../operations/index.ts'
 import {
   isDatabaseAway,
+  isStoreAway,
   type LineLog,
   type LineLogs,
   type Sql,
@@ -36,9 +37,11 @@ import type { Deployments } from '../records/deployments.ts'
 import type { Retries } from '../records/retries.ts'
 import type { BuildRequests } from '../requests/request-build.ts'
 import type { GetAppVariables } from './app-variables.ts'
+import type { CacheCopies } from './cache-copies.ts'
 import type { ImageSteps } from './image.ts'
 import { adviceOn, heldProblem, type Inspect, type Inspected } from './inspect.ts'
 import type { Launcher } from './launch.ts'
+import type { PrepareImage } from './make.ts'
 import { createProgress, type Progress } from './progress.ts'
 import type { BeginSuccession } from './succession.ts'
 import { endpointsToAsk } from './suspicion.ts'
@@ -72,9 +75,10 @@ type Parts = {
   /** Whether the build will run a program of the app, going by the files of its archive. */
   needsPrograms(environment: Environment, build: Build): Promise<boolean>
   /** From the archive to a stored output. */
-  make(environment: Environment, build: Build, progress: Progress): Promise<Build>
+  make(environment: Environment, build: Build, progress: Progress, image: PrepareImage): Promise<Build>
   blame: Blame
-  imageSteps: Pick<ImageSteps, 'publish'>
+  imageSteps: Pick<ImageSteps, 'begin'>
+  cacheCopies: Pick<CacheCopies, 'save'>
   /** The environment as the operation's response shows it. */
   finishWithEnvironment(operation: OperationRecord): Finish
 }
@@ -112,12 +116,14 @@ export function createDeploy(parts: Parts): Handler {
       await builds.begin(build.id)
       // An output that is recorded but missing was lost when the process died before it was moved into place.
       const isMade = build.output !== null && (await parts.outputs.has(build.output))
-      const finished = isMade ? build : await parts.make(environment, build, progress)
-      await parts.imageSteps.publish(environment, finished, progress)
+      await using image = parts.imageSteps.begin(environment, progress)
+      const finished = isMade ? build : await parts.make(environment, build, progress, image)
+      await image.publish(finished)
       const inspected = await parts.inspect(environment, finished)
       if (await switching.stay(environment, finished, operation.id)) {
         progress.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
         if (build.isClean) progress.say(NONE_EARLIER)
+        await parts.cacheCopies.save({ environment, build, progress })
         return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true, inspected })
       }
       for (const sentence of inspected.suspected?.sentences ?? []) progress.say(`Warning: ${sentence}`)
@@ -142,6 +148,7 @@ export function createDeploy(parts: Parts): Handler {
       await switching.to(environment, deployment, operation.id, { isClean: build.isClean })
       if (build.isClean) progress.say(NONE_EARLIER)
       progress.say(`Live after ${progress.timesInWords()}.`)
+      await parts.cacheCopies.save({ environment, build, progress })
       return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
     } catch (error) {
       // The operation is handed back, and the next worker begins again.
@@ -154,6 +161,7 @@ export function createDeploy(parts: Parts): Handler {
       progress.fail(problem.message)
       if (isCancelled(work)) return end('CANCELLED', async () => ({ error: problem }))
       const spoilt = await spoiltBy(problem, environment, build)
+      if (spoilt && isStoreAway(problem)) progress.say(await parts.retries.outlook(environment.id, spoilt))
       const changes = await parts.blame(environment, build).catch(unknownChanges)
       for (const change of changes) progress.say(change)
       return end('FAILED', async () => ({ error: problem }), {
@@ -196,11 +204,13 @@ export function createDeploy(parts: Parts): Handler {
   }
 
   /**
-   * The servers to wait for if a rebuild failed because the CMS could not be reached. Undefined for an upload: its sender
-   * sees the failure, and decides when to try again.
+   * The servers to wait for if a rebuild failed because the CMS could not be reached; none if its archive could not. Undefined
+   * for an upload: its sender sees the failure, and decides when to try again.
    */
   async function spoiltBy(problem: Problem, environment: Environment, build: Build): Promise<Endpoint[] | undefined> {
-    if (problem.reason !== 'CMS_UNREACHABLE' || build.trigger === 'UPLOAD') return undefined
+    if (build.trigger === 'UPLOAD') return undefined
+    if (isStoreAway(problem)) return []
+    if (problem.reason !== 'CMS_UNREACHABLE') return undefined
     const { own, metadata } = await parts.appVariables(environment, environment.variables, build.id, 'build')
     const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(problem.metadata.host ?? '') ?? []
     return endpointsToAsk([{ host, port: port === undefined ? null : Number(port) }], endpointsAsked(own, metadata))

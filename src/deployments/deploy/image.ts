@@ -2,66 +2,47 @@
  * Outputs in a registry, where the operator has set one: the image of an output is there before it goes live, and an output
  * whose files are not on this machine is got from there.
  */
-import { readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import type { Accounts } from '../../accounts/index.ts'
-import type { Environment, Environments } from '../../apps/index.ts'
-import { absent, type Log } from '../../base/index.ts'
+import type { Environment } from '../../apps/index.ts'
+import { absent } from '../../base/index.ts'
 import {
   type Build,
-  type Builds,
   binariesOf,
   bytesInWords,
   checkPlan,
-  type Outputs,
-  type PackageStore,
   type Plan,
   secondsInWords,
   type Toolchain,
   type Toolchains,
 } from '../../builds/index.ts'
 import { MANIFEST_NAME, rulesIn } from '../../edge/index.ts'
-import type { Images, LayerFolder, Publication } from '../../images/index.ts'
-import type { Digest, Sql } from '../../storage/index.ts'
-import type { Folders } from '../folders.ts'
-import type { Deployments } from '../records/deployments.ts'
-import { prepareForEdge } from './make.ts'
+import type { Images, LayerFolder, Preparation, Prepared, Publication } from '../../images/index.ts'
+import type { Sql } from '../../storage/index.ts'
+import { hasPackages, type Made, madeOf, packagesOf } from './image-packages.ts'
 import type { Progress } from './progress.ts'
+import { createPullImages, type PullParts } from './pull-image.ts'
 
-type Parts = {
+type Parts = PullParts & {
   sql: Sql
-  log: Log
-  /** Undefined where no registry is set: outputs are on the disk only. */
-  images: Pick<Images, 'publish' | 'has' | 'fetch' | 'inScratch'> | undefined
+  images: Pick<Images, 'prepare' | 'publish' | 'referencesOf' | 'fetch' | 'inScratch'> | undefined
   accounts: Pick<Accounts, 'requireById'>
-  environments: Pick<Environments, 'routable' | 'byId'>
-  deployments: Pick<Deployments, 'find'>
-  builds: Pick<Builds, 'require'>
-  outputs: Outputs
-  packages: PackageStore
   toolchains: Pick<Toolchains, 'open' | 'own'>
-  folders: Pick<Folders, 'userOf'>
 }
 
 /** The port that an image listens on, unless it is started with another. */
 const PORT = 3000
 const NODE = '/headland/lib/node'
-/** In the layer of rules. */
-const RULES = 'rules.json'
 /** Apps read the address to listen on from one of these. */
 const EVERYWHERE = { HOST: '0.0.0.0', HOSTNAME: '0.0.0.0', NITRO_HOST: '0.0.0.0' }
-/** At the start of the service, which does not wait long for a registry that is away. */
-const AT_START = { timeoutMs: 5000 }
-
-type Made = Build & { output: Digest; plan: Plan }
 
 export function createImageSteps(parts: Parts) {
-  const { sql, log, images, accounts, environments, deployments, builds, outputs, packages, toolchains, folders } =
-    parts
+  const { sql, log, images, accounts, outputs, packages, toolchains } = parts
 
-  /** Undefined where the app brings its packages in its own files. */
-  const packagesOf = ({ plan, packagesId }: Made): string | undefined =>
-    plan.output.kind === 'server' && plan.output.folder === '.' ? (packagesId ?? undefined) : undefined
+  const packagesLayer = (id: string, writable: readonly string[]): LayerFolder => ({
+    ...{ kind: 'packages', folder: packages.folderOf(id), writable },
+    name: `packages ${id} ${JSON.stringify(writable)}`,
+  })
 
   async function foldersOf(build: Made): Promise<LayerFolder[]> {
     const writable = writableOf(build.plan)
@@ -71,9 +52,7 @@ export function createImageSteps(parts: Parts) {
     const source = below.find((layer) => layer !== folder)
     return [
       ...(source === undefined ? [] : [{ kind: 'source' as const, folder: source, writable }]),
-      ...(folder === undefined
-        ? []
-        : [{ kind: 'packages' as const, folder, writable, name: `packages ${id} ${JSON.stringify(writable)}` }]),
+      ...(id === undefined ? [] : [packagesLayer(id, writable)]),
       { kind: 'files', folder: files, writable },
     ]
   }
@@ -100,96 +79,84 @@ export function createImageSteps(parts: Parts) {
     return rules && JSON.stringify(rules)
   }
 
-  async function isComplete(build: Made): Promise<boolean> {
-    const id = packagesOf(build)
-    return (await outputs.has(build.output)) && (id === undefined || (await packages.has(id)))
+  /** The image of one build. What is done for it ends with it. */
+  function begin(environment: Environment, progress: Progress) {
+    const ending = new AbortController()
+    const signal = AbortSignal.any([progress.signal, ending.signal])
+    const preparing: Promise<Prepared | undefined>[] = []
+
+    /** What fails here is done again by `publish`, which says why it fails and waits for a registry that is away. */
+    async function prepareNow(preparation: Omit<Preparation, 'account' | 'app'>): Promise<Prepared | undefined> {
+      try {
+        const { name: account } = await accounts.requireById(sql, environment.accountId)
+        const app = environment.appName
+        return await images?.prepare({ ...preparation, account, app }, { signal, timeoutMs: 0 })
+      } catch (error) {
+        if (!signal.aborted) log.warn({ err: error, environment: environment.id }, 'a layer could not be pushed early')
+        return undefined
+      }
+    }
+    function prepare(preparation: Omit<Preparation, 'account' | 'app'>) {
+      if (images) preparing.push(prepareNow(preparation))
+    }
+
+    return {
+      /** Pushes the layer of the runtime beside the build. */
+      prepareBase: (toolchain: Toolchain, plan: Plan) => prepare({ base: baseOf(toolchain, plan) }),
+
+      /** Pushes the layer of installed packages beside the build, unless the app brings them in its own files. */
+      preparePackages(plan: Plan, id: string) {
+        if (hasPackages(plan)) prepare({ folders: [packagesLayer(id, writableOf(plan))] })
+      },
+
+      publish: (build: Build): Promise<void> => publish(environment, build, progress, preparing),
+
+      async [Symbol.asyncDispose]() {
+        ending.abort()
+        await Promise.all(preparing)
+      },
+    }
   }
 
-  type Restoring = { signal?: AbortSignal; timeoutMs?: number }
-
-  async function restore(environment: Environment, given: Build, options: Restoring): Promise<void> {
+  async function publish(
+    environment: Environment,
+    given: Build,
+    progress: Progress,
+    preparing: readonly Promise<Prepared | undefined>[],
+  ) {
     const build = madeOf(given)
-    if (!images || !build || (await isComplete(build)) || !(await images.has(build.output))) return
+    if (!images || !build) return
     const beganAt = performance.now()
-    const how = { ...options, user: folders.userOf(environment), time: build.startTime ?? build.createTime }
-    let bytes = 0
-    if (!(await outputs.has(build.output)))
-      await images.inScratch((scratch) =>
-        outputs.restore(build.output, async ({ files, source, edge }) => {
-          const wanted = [
-            { kind: 'files' as const, folder: files },
-            { kind: 'source' as const, folder: source },
-            { kind: 'rules' as const, folder: join(scratch, 'rules') },
-          ]
-          bytes += (await images.fetch(build.output, wanted, how)).bytes
-          const rules = await readFile(join(scratch, 'rules', RULES), 'utf8').catch(absent)
-          // The lists for the edge are made anew: an image has none, since they hold a secret of this machine.
-          await prepareForEdge(build.plan, rules === undefined ? undefined : JSON.parse(rules), files, edge)
-        }),
-      )
-    const id = packagesOf(build)
-    if (id !== undefined && !(await packages.has(id)))
-      await images.inScratch(async (scratch) => {
-        const folder = join(scratch, 'packages')
-        bytes += (await images.fetch(build.output, [{ kind: 'packages', folder }], how)).bytes
-        await packages.restore(folder, id)
-      })
-    const ms = Math.round(performance.now() - beganAt)
-    log.info({ environment: environment.id, build: build.id, bytes, ms }, 'an output was got from the registry')
+    let isToldToWait = false
+    const waiting = {
+      signal: progress.signal,
+      onWait({ message }: Error) {
+        if (!isToldToWait) progress.say(`The registry for images is away, and is asked again: ${message}`)
+        isToldToWait = true
+      },
+    }
+    const ready = (await Promise.all(preparing)).filter((one) => one !== undefined)
+    const published = await images.publish(await publicationOf(environment, build), waiting, ready)
+    const { reference, isKnown, layers, bytes, sentLayers, sentBytes, leftOut } = published
+    const took = secondsInWords(performance.now() - beganAt)
+    if (leftOut.length > 0)
+      progress.say(`Warning: ${leftOut.length} names are not in the image, as ${JSON.stringify(leftOut[0])}.`)
+    progress.say(
+      isKnown
+        ? `The image is in the registry already: ${reference}`
+        : `The image has ${layers} layers, ${bytesInWords(bytes)}; pushed ${sentLayers} of them, ${bytesInWords(sentBytes)}. It took ${took} after the build: ${reference}`,
+    )
   }
 
   return {
-    /** Resolves when the registry has the image of the build's output. What it did is in the build's log. */
-    async publish(environment: Environment, given: Build, progress: Progress): Promise<void> {
-      const build = madeOf(given)
-      if (!images || !build) return
-      const beganAt = performance.now()
-      let isToldToWait = false
-      const published = await images.publish(await publicationOf(environment, build), {
-        signal: progress.signal,
-        onWait({ message }) {
-          if (!isToldToWait) progress.say(`The registry for images is away, and is asked again: ${message}`)
-          isToldToWait = true
-        },
-      })
-      const { reference, isKnown, layers, bytes, sentLayers, sentBytes, leftOut } = published
-      const took = secondsInWords(performance.now() - beganAt)
-      if (leftOut.length > 0)
-        progress.say(`Warning: ${leftOut.length} names are not in the image, as ${JSON.stringify(leftOut[0])}.`)
-      progress.say(
-        isKnown
-          ? `The image is in the registry already: ${reference}`
-          : `The image has ${layers} layers, ${bytesInWords(bytes)}; pushed ${sentLayers} of them, ${bytesInWords(sentBytes)}, in ${took}: ${reference}`,
-      )
-    },
+    /** `publish` resolves when the registry has the image of the build's output. What it did is in the build's log. */
+    begin,
 
-    /** Gets the files of a build's output where they are not on this machine, and the registry has them. */
-    restore: (environment: Environment, build: Build, signal: AbortSignal): Promise<void> =>
-      restore(environment, build, { signal }),
-
-    /** The same for everything that is live, at the start of the service. A failure is logged. */
-    async restoreLive(): Promise<void> {
-      if (!images) return
-      for (const { id, liveDeployment } of await environments.routable()) {
-        const deployment = liveDeployment ? await deployments.find(sql, liveDeployment) : undefined
-        const environment = deployment && (await environments.byId(sql, id))
-        if (!deployment || !environment) continue
-        const path = { accountId: environment.accountId, environmentId: id }
-        await builds
-          .require(path, deployment.buildId)
-          .then((build) => restore(environment, build, AT_START))
-          .catch((error) =>
-            log.error({ err: error, environment: id }, 'a live output could not be got from the registry'),
-          )
-      }
-    },
+    ...createPullImages(parts),
   }
 }
 
 export type ImageSteps = ReturnType<typeof createImageSteps>
-
-const madeOf = (build: Build): Made | undefined =>
-  build.output !== null && build.plan !== null ? (build as Made) : undefined
 
 function writableOf({ output, rootDirectory }: Plan): string[] {
   if (output.kind !== 'server') return []

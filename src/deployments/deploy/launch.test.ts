@@ -137,7 +137,7 @@ test('all pages expire if the folder of an app was lost, or was removed because 
   await adopted[0]?.onReset?.()
   assert.equal(await everything(), clock.now())
   await clock.advance(1000)
-  await folders.removeRun(environment.id, deployment.id)
+  await folders.removeRun(environment.id, deployment.id, () => false)
   await launcher.restore()
   assert.deepEqual([adopted.length, await everything()], [2, clock.now()])
 })

@@ -13,7 +13,7 @@ import {
 } from '../../builds/index.ts'
 import type { Limits } from '../../engines/index.ts'
 import type { InstanceRequest, Instances } from '../../runtime/index.ts'
-import type { LineLog, Sql } from '../../storage/index.ts'
+import type { LineLog, LineLogs, Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Revalidations } from '../records/revalidations.ts'
@@ -23,9 +23,11 @@ import type { GetAppVariables } from './app-variables.ts'
 
 export const runtimeLogName = (environmentId: string): string => `runtime/${environmentId}`
 
-/** The log of an app: the older half is dropped when it is full. */
-export const runtimeLogOf = (environmentId: string) =>
-  ({ name: runtimeLogName(environmentId), whenFull: 'rotate', maxBytes: 8 * 1024 * 1024 }) as const
+/** The log of an app: the older half is dropped when it is full. On a new disk, its numbers continue those in the object store. */
+export async function runtimeLogOf(environmentId: string, logs: Pick<LineLogs, 'nextNumber'>) {
+  const name = runtimeLogName(environmentId)
+  return { name, whenFull: 'rotate', maxBytes: 8 * 1024 * 1024, firstNumber: await logs.nextNumber(name) } as const
+}
 
 type Parts = {
   sql: Sql
@@ -41,6 +43,7 @@ type Parts = {
   instances: Pick<Instances, 'start' | 'carry' | 'adopt' | 'setScaling' | 'retire' | 'of'>
   toolchains: Toolchains
   folders: Folders
+  logs: Pick<LineLogs, 'nextNumber'>
   appVariables: GetAppVariables
   appLimits: Limits
   changes: Pick<Changes, 'notify'>
@@ -91,7 +94,7 @@ export function createLauncher(parts: Parts) {
         return JSON.stringify({ ...built, isReplaced, ...(await revalidations.read(environment.id)) })
       },
       onReset: () => sql.transaction((tx) => revalidations.noteEverything(tx, environment.id)),
-      log: { ...runtimeLogOf(environment.id), secrets },
+      log: { ...(await runtimeLogOf(environment.id, parts.logs)), secrets },
     }
   }
 

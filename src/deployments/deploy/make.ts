@@ -40,6 +40,7 @@ import { makeAssetList, makeManifest, type SiteRules } from '../../edge/index.ts
 import { BlobNotFound, type Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { GetAppVariables } from './app-variables.ts'
+import type { CacheCopies } from './cache-copies.ts'
 import { recordContacts } from './contacts.ts'
 import type { Progress } from './progress.ts'
 import { compileSiteRules, describeRules, digestOfRules, type RuleTexts, readProjectRules } from './rules.ts'
@@ -56,6 +57,7 @@ type Parts = {
   folders: Folders
   appVariables: GetAppVariables
   diskSpace: BuildSpace
+  cacheCopies: Pick<CacheCopies, 'fetch'>
   /** Hosts that rewrites of static sites may lead to. */
   rewriteHosts: readonly string[]
 }
@@ -68,10 +70,17 @@ export type BuildSpace = {
   toKeep(environment: Environment, size: Size): Promise<void>
 }
 
+/** Layers that are known before the build is over are pushed beside it. */
+export type PrepareImage = {
+  prepareBase(toolchain: Toolchain, plan: Plan): void
+  preparePackages(plan: Plan, packagesId: string): void
+}
+
 type Ready = {
   environment: Environment
   build: Build
   progress: Progress
+  image: PrepareImage
   place: Workspace
   plan: Plan
   toolchain: Toolchain
@@ -82,7 +91,12 @@ type Ready = {
 export function createMake(parts: Parts) {
   const { sql, archives, builds, outputs, packages, toolchains, folders } = parts
 
-  return async function make(environment: Environment, build: Build, progress: Progress): Promise<Build> {
+  return async function make(
+    environment: Environment,
+    build: Build,
+    progress: Progress,
+    image: PrepareImage,
+  ): Promise<Build> {
     const place = createWorkspace({
       folder: folders.work(environment.id, build.id),
       user: folders.userOf(environment),
@@ -97,7 +111,8 @@ export function createMake(parts: Parts) {
     for (const reason of plan.detectedBy) progress.say(reason)
     const toolchain = await equip(environment, build, plan, progress)
     const projectRules = await readProjectRules(place.source, environment.rootDirectory)
-    const ready = { environment, build, progress, place, plan, toolchain, projectRules }
+    image.prepareBase(toolchain, plan)
+    const ready = { environment, build, progress, image, place, plan, toolchain, projectRules }
     const uses: CacheUse[] = []
     try {
       return await attempt(ready, build.isClean, uses)
@@ -154,9 +169,11 @@ export function createMake(parts: Parts) {
   async function attempt(ready: Ready, isClean: boolean, uses: CacheUse[]): Promise<Build> {
     const { environment, build, progress, place, plan, toolchain } = ready
     const { log, signal } = progress
+    if (!isClean) await parts.cacheCopies.fetch(ready)
     const folder = await folders.cache(environment)
     const caches = createBuildCaches({ folder, workspace: place, plan, node: toolchain.node, isClean, log })
     const variables = await parts.appVariables(environment, environment.variables, build.id, 'build')
+    let packagesId: string | undefined
     let made: Made
     try {
       made = await runPlan(parts.run, {
@@ -173,10 +190,19 @@ export function createMake(parts: Parts) {
         metadata: variables.metadata,
         log,
         signal,
-        enter: progress.enter,
+        async enter(phase) {
+          if (phase === 'BUILDING' && packagesId !== undefined) ready.image.preparePackages(plan, packagesId)
+          await progress.enter(phase)
+        },
         contacted: (contacts) => recordContacts(contacts, { ...ready, builds }),
-        claim: (packagesId) => sql.transaction((tx) => builds.claimPackages(tx, build.id, packagesId)),
-        admit: (fresh) => admitPackages(ready, fresh),
+        claim(id) {
+          packagesId = id
+          return sql.transaction((tx) => builds.claimPackages(tx, build.id, id))
+        },
+        admit(fresh) {
+          packagesId = fresh.id
+          return admitPackages(ready, fresh)
+        },
       })
     } finally {
       uses.push(...caches.uses())

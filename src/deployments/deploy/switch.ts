@@ -8,7 +8,7 @@ import type { Build, Builds } from '../../builds/index.ts'
 import { liveText } from '../../contract/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Instances } from '../../runtime/index.ts'
-import type { Sql } from '../../storage/index.ts'
+import type { LineLogs, Sql } from '../../storage/index.ts'
 import type { EarlierFiles } from '../earlier-files.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
@@ -25,11 +25,12 @@ type Parts = {
   builds: Pick<Builds, 'require'>
   deployments: Deployments
   operations: Operations
-  instances: Pick<Instances, 'retire' | 'of' | 'say'>
+  instances: Pick<Instances, 'retire' | 'holds' | 'say'>
   folders: Folders
   routing: Routing
   earlierFiles: Pick<EarlierFiles, 'switchWith' | 'withdraw'>
   pins: Pick<Pins, 'follow'>
+  logs: Pick<LineLogs, 'nextNumber'>
   /** Called when a deployment is live, and the one before it has ended. */
   onSwitched?(environmentId: string): void
 }
@@ -41,14 +42,15 @@ export function createSwitch(parts: Parts) {
 
   async function retire(environmentId: string, deployment: string) {
     await instances.retire(deployment, { isDrained: true })
-    // Removes what it wrote while it ran: made live again, it starts from its build. Skipped if it is live again already.
-    if (!instances.of(deployment)) await folders.removeRun(environmentId, deployment)
+    // Removes what it wrote while it ran: made live again, it starts from its build. Skipped if it is started again already.
+    await folders.removeRun(environmentId, deployment, instances.holds)
   }
 
   /** Writes into the log of the app that the deployment is live. A failure to write does not undo the switch. */
   async function markLive(environmentId: string, { id, buildId }: Deployment) {
     try {
-      await instances.say({ ...runtimeLogOf(environmentId), secrets: [] }, 'LIVE', liveText(id, buildId))
+      const appLog = { ...(await runtimeLogOf(environmentId, parts.logs)), secrets: [] }
+      await instances.say(appLog, 'LIVE', liveText(id, buildId))
     } catch (error) {
       log.warn({ err: error, deployment: id }, 'the log of an app could not record that a deployment is live')
     }

@@ -9,6 +9,7 @@ import type { Inspection, Purge } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
 import type { RequestRecords } from '../request-log/record.ts'
 import type { EnvironmentRoutes } from '../routes.ts'
+import { LEASE_MS } from './lease.ts'
 import { createMember, type EdgeMember } from './member.ts'
 import type { ControlMethodsForEdge, EdgeMethodsForControl, MissedPurges } from './messages.ts'
 
@@ -25,13 +26,22 @@ export type EdgeRecords = {
   isGone(process: string): boolean
 }
 
-type Parts = { clock: Clock; log: Log; path: string; greeting: Greeting; records: EdgeRecords; now?(): number }
+type Parts = {
+  clock: Clock
+  log: Log
+  path: string
+  greeting: Greeting
+  records: EdgeRecords
+  leaseMs?: number
+  now?(): number
+}
 
 /** An edge that does not confirm its routes within this time is not waited for: it is stopped, or overloaded. */
 const ROUTES_MS = 10_000
 const ROUTED_POLL_MS = 20
 
-export async function listenToEdges({ clock, log, path, greeting, records, now = () => performance.now() }: Parts) {
+export async function listenToEdges(parts: Parts) {
+  const { clock, log, path, greeting, records, leaseMs = LEASE_MS, now = () => performance.now() } = parts
   const stopping = new AbortController()
   const members = new Map<string, EdgeMember>()
   const connected = createListeners<EdgeMember>()
@@ -39,7 +49,7 @@ export async function listenToEdges({ clock, log, path, greeting, records, now =
   const traffic = createListeners<Record<string, Counts>>()
   const requests = createListeners<RequestRecords>()
 
-  const newMember = (process: string) => createMember({ clock, process, isGone: records.isGone, now })
+  const newMember = (process: string) => createMember({ clock, process, isGone: records.isGone, leaseMs, now })
   for (const process of await records.edges()) {
     const member = newMember(process)
     members.set(process, member)
@@ -56,7 +66,7 @@ export async function listenToEdges({ clock, log, path, greeting, records, now =
         if (!member.isRouted) throw new Error('the routes come first')
         const missed = await records.purgesSince(applied)
         member.renewed(applied)
-        return missed
+        return { ...missed, leaseMs }
       },
       traffic: traffic.notify,
       requests: requests.notify,
@@ -98,6 +108,8 @@ export async function listenToEdges({ clock, log, path, greeting, records, now =
   })
 
   return {
+    /** How long an edge may use what it has stored without an answer of this process. */
+    leaseMs,
     /** Each new connection, with the routes that the edge has. */
     onConnected: connected.add,
     onTraffic: traffic.add,

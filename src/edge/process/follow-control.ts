@@ -3,7 +3,7 @@ import { type Caller, createCaller, type Frame, followPeer, type Greeting } from
 import { doing } from '../../watchdog/index.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { EdgeServer } from '../server.ts'
-import { type Lease, RENEW_MS } from './lease.ts'
+import { LEASE_MS, type Lease, RENEW_MS } from './lease.ts'
 import type { ControlMethodsForEdge, EdgeMethodsForControl } from './messages.ts'
 import type { SavedCertificates } from './saved-certificates.ts'
 import type { SavedRoutes } from './saved-routes.ts'
@@ -64,7 +64,7 @@ export function followControl({ path, greeting, edge, table, saved, savedCertifi
       'purges' in missed
         ? missed.purges.every(({ number, purge }) => edge.purge(purge, number))
         : edge.purgeEverything(missed.everythingUntil)
-    if (isApplied) lease.renewed(sentTime)
+    if (isApplied) lease.renewed(sentTime, missed.leaseMs ?? LEASE_MS)
     if (isApplied) begun.resolve()
   }
 

@@ -15,6 +15,7 @@ function setUp({ isGone = false } = {}) {
     clock: { sleep: async () => void (await turn()) },
     process: 'edge 1',
     isGone: () => isGone,
+    leaseMs: LEASE_MS,
     now: () => now,
   })
   const settled = (signal?: AbortSignal) => {

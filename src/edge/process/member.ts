@@ -11,7 +11,6 @@
  */
 import { type Clock, pollUntil } from '../../base/index.ts'
 import type { Caller } from '../../channel/index.ts'
-import { LEASE_MS } from './lease.ts'
 import type { EdgeMethodsForControl, NumberedPurge } from './messages.ts'
 
 const POLL_MS = 50
@@ -22,14 +21,15 @@ type Parts = {
   process: string
   /** Whether that process is gone; true only when it is certain. */
   isGone(process: string): boolean
+  leaseMs: number
   /** Monotonic. */
   now(): number
 }
 
-export function createMember({ clock, process, isGone, now }: Parts) {
+export function createMember({ clock, process, isGone, leaseMs, now }: Parts) {
   let connection: Caller<EdgeMethodsForControl> | undefined
   let applied = 0
-  let leaseEnd = now() + LEASE_MS
+  let leaseEnd = now() + leaseMs
 
   const isFenced = (): boolean => now() >= leaseEnd || (!connection && isGone(process))
   const untilOver = (isOver: () => boolean, signal: AbortSignal) =>
@@ -52,7 +52,7 @@ export function createMember({ clock, process, isGone, now }: Parts) {
     /** It has a new lease, and had applied all purges up to this number. */
     renewed(number: number) {
       applied = Math.max(applied, number)
-      leaseEnd = now() + LEASE_MS
+      leaseEnd = now() + leaseMs
     },
 
     /** Resolves when this edge does not answer with what is purged any more. */

@@ -41,8 +41,11 @@ export type MissedPurges = { purges: readonly NumberedPurge[] } | { everythingUn
 
 /** What an edge asks of the control process. */
 export type ControlMethodsForEdge = {
-  /** Renews the lease (`lease.ts`), and returns the purges after the one that the edge has applied last. */
-  renew(applied: number): Promise<MissedPurges>
+  /**
+   * Renews the lease (`lease.ts`), and returns the purges after the one that the edge has applied last, and how long the lease
+   * lasts: LEASE_MS if it does not say.
+   */
+  renew(applied: number): Promise<MissedPurges & { leaseMs?: number }>
   /** The traffic since the last report, by environment. */
   traffic(environments: Record<string, Counts>): void
   /** Requests since the last report, by environment. Resolves when they are taken over. */

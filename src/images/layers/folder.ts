@@ -6,8 +6,8 @@ import { constants, type Dirent, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sortInTurns } from '../../base/index.ts'
-import { APP_USER, type LayerEntry, OPAQUE, WHITEOUT } from '../tar/entry.ts'
-import { opaqueFolders } from './marks.ts'
+import { type Opaque, opaqueAmong } from '../../tar/index.ts'
+import { APP_USER, type LayerEntry, OPAQUE, WHITEOUT } from './entry.ts'
 
 export type Content = { entry: LayerEntry; bytes?: Buffer | (() => AsyncGenerator<Buffer>) }
 
@@ -30,7 +30,7 @@ const PIECE = 1024 * 1024
 /** All of the folder, with the folders above its place in the image. */
 export async function* contentsOf(top: string, options: FolderOptions): AsyncGenerator<Content> {
   const { at, writable = [], isOverlay = false, onLeftOut = () => undefined } = options
-  const opaque = isOverlay ? await opaqueFolders(top, await foldersIn(top)) : new Set<string>()
+  const opaque = isOverlay ? await opaqueAmong(top, await foldersIn(top)) : new Map<string, Opaque>()
   const owner = (path: string): number =>
     writable.some((folder) => path === folder || path.startsWith(`${folder}/`)) ? APP_USER : 0
 

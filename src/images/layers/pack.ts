@@ -5,8 +5,9 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Digest } from '../../storage/index.ts'
-import { END, headerOf, padding } from '../tar/write.ts'
+import { END, padding } from '../../tar/index.ts'
 import type { Content } from './folder.ts'
+import { headerOf } from './tar.ts'
 
 export type PackedLayer = {
   /** Of the compressed bytes, which a registry stores. */

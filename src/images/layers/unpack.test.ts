@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../../../test/support/folder.ts'
-import { APP_USER, LayerBroken, type LayerEntry } from '../tar/entry.ts'
-import { BLOCK, checksumOf, headerOf } from '../tar/write.ts'
+import { BLOCK, checksumOf } from '../../tar/index.ts'
+import { APP_USER, LayerBroken, type LayerEntry } from './entry.ts'
 import { type Content, contentsOf, folderEntry, textEntry } from './folder.ts'
 import { packLayer, tarOf } from './pack.ts'
+import { headerOf } from './tar.ts'
 import { type UnpackOptions, unpackLayer, unpackTar } from './unpack.ts'
 
 const isRoot = process.getuid?.() === 0

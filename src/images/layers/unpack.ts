@@ -6,9 +6,10 @@ import { createReadStream } from 'node:fs'
 import { chmod, chown, lchown, mkdir, open, symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
-import { APP_USER, LayerBroken, type LayerEntry, OPAQUE, WHITEOUT } from '../tar/entry.ts'
-import { type Bytes, bytesOf, nameFor, nextEntry, skipPadding } from '../tar/read.ts'
+import { type Bytes, nameFor } from '../../tar/index.ts'
+import { APP_USER, LayerBroken, type LayerEntry, OPAQUE, WHITEOUT } from './entry.ts'
 import { type Marks, putMarks } from './marks.ts'
+import { bytesOf, nextEntry, skipPadding } from './tar.ts'
 
 export type LayerLimits = { files: number; bytes: number }
 

@@ -8,6 +8,8 @@ const PIECE_BYTES = 256 * 1024
 /** No line is longer than this in the file. */
 const MAX_LINE_BYTES = 128 * 1024
 
+export type Tail<Line extends NumberedLine> = NonNullable<Awaited<ReturnType<typeof openTail<Line>>>>
+
 /** Lines as they are appended to a file, by position and not from the start each time. */
 export async function openTail<Line extends NumberedLine>(path: string) {
   const file: FileHandle | undefined = await open(path).catch(absent)
@@ -28,21 +30,13 @@ export async function openTail<Line extends NumberedLine>(path: string) {
       rest = text.slice(end)
       return parseLines(text.slice(0, end))
     },
+    /** Of the first line, wherever reading is; undefined where there is none. */
+    firstNumber: async (): Promise<number | undefined> => (await firstLineIn(file))?.number,
     async isReplaced(): Promise<boolean> {
       const now = await stat(path).catch(absent)
       return now?.ino !== ino
     },
     close: () => file.close(),
-  }
-}
-
-export async function* piecesOf<Line extends NumberedLine>(path: string): AsyncGenerator<Line[]> {
-  const tail = await openTail<Line>(path)
-  if (!tail) return
-  try {
-    for (let lines = await tail.read(); lines.length > 0; lines = await tail.read()) yield lines
-  } finally {
-    await tail.close()
   }
 }
 
@@ -74,18 +68,24 @@ export async function* piecesBackwards<Line extends NumberedLine>(path: string):
 const LINE_END = 0x0a
 
 /** The time of the first line; undefined where there is none. */
-export async function firstTimeOf(path: string): Promise<number | undefined> {
+export const firstTimeOf = async (path: string): Promise<number | undefined> => (await firstLineOf(path))?.time
+
+export async function firstLineOf(path: string): Promise<NumberedLine | undefined> {
   const file: FileHandle | undefined = await open(path).catch(absent)
   if (!file) return undefined
   try {
-    const { size } = await file.stat()
-    const buffer = Buffer.alloc(Math.min(size, MAX_LINE_BYTES))
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
-    const end = buffer.subarray(0, bytesRead).indexOf(LINE_END) + 1
-    return parseLines(buffer.subarray(0, end).toString('utf8'))[0]?.time
+    return await firstLineIn(file)
   } finally {
     await file.close()
   }
+}
+
+async function firstLineIn(file: FileHandle): Promise<NumberedLine | undefined> {
+  const { size } = await file.stat()
+  const buffer = Buffer.alloc(Math.min(size, MAX_LINE_BYTES))
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
+  const end = buffer.subarray(0, bytesRead).indexOf(LINE_END) + 1
+  return parseLines(buffer.subarray(0, end).toString('utf8'))[0]
 }
 
 /** How long a file is, whether it ends in the middle of a line, and the number of its last whole one. */

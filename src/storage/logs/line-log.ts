@@ -3,12 +3,14 @@
  * keeps its tail, the oldest part is removed first and the numbers continue.
  */
 import { EventEmitter } from 'node:events'
-import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { absent, type Clock, systemClock } from '../../base/index.ts'
-import { endOf, firstTimeOf, openTail, piecesBackwards, piecesOf } from './line-files.ts'
+import { rm } from 'node:fs/promises'
+import { type Clock, systemClock } from '../../base/index.ts'
+import { endOf, firstTimeOf, openTail } from './line-files.ts'
+import { createLineReader } from './line-reader.ts'
 import { createLineWriter, type LineWriter, type LogLine, type LogStream, type NumberedLine } from './line-writer.ts'
+import { logPlacesIn } from './log-places.ts'
 import { createProgramLog, type LineLog } from './program-log.ts'
+import type { StoredParts } from './stored-parts.ts'
 
 export type { LineLog, LogLine, LogStream, NumberedLine }
 
@@ -29,6 +31,8 @@ export type LineLogOptions = {
    */
   whenFull: 'stop' | 'rotate'
   maxBytes: number
+  /** Of a log without a file. Lines with lower numbers may be in the object store. */
+  firstNumber?: number
 }
 
 type WriterOptions = Pick<LineLogOptions, 'whenFull' | 'maxBytes'> & { firstNumber: number }
@@ -42,26 +46,26 @@ const forRecords = (maxBytes: number): WriterOptions => ({ whenFull: 'rotate', m
 /** How often a follower looks for lines that another process wrote. */
 const FOLLOW_POLL_MS = 500
 
-/** A name, or a name in a folder. */
-const NAME = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)?$/
-
-/** A name contains an id of a stored record: it becomes a path only after this check. */
-function checked(name: string): string {
-  if (!NAME.test(name)) throw new Error(`not the name of a log: ${JSON.stringify(name.slice(0, 80))}`)
-  return name
+type Options = {
+  clock?: Clock
+  /** Closed parts in an object store; without it, all lines are in files. */
+  stored?: Pick<StoredParts, 'of' | 'fetch' | 'pieces' | 'forget' | 'list'> | undefined
 }
 
-export function createLineLogs(folder: string, clock: Clock = systemClock) {
+export function createLineLogs(folder: string, { clock = systemClock, stored }: Options = {}) {
   const changes = new EventEmitter().setMaxListeners(0)
-  const pathOf = (name: string) => join(folder, `${checked(name)}.log`)
-  const olderOf = (name: string) => join(folder, `${checked(name)}.older.log`)
+  const places = logPlacesIn(folder)
+  const { pathOf, olderOf } = places
+  const reader = createLineReader(places, stored)
+  const { pieces, backwards } = reader
 
   const writers = new Map<string, Promise<LineWriter>>()
   /** Of writers that write their last lines. The next one of the same log needs their number. */
   const closings = new Map<string, Promise<void>>()
 
-  async function create(name: string, { secrets, whenFull, maxBytes }: LineLogOptions): Promise<LineLog> {
-    const writer = await enter(name, { whenFull, maxBytes, firstNumber: 1 })
+  async function create(name: string, options: LineLogOptions): Promise<LineLog> {
+    const { secrets, whenFull, maxBytes, firstNumber = 1 } = options
+    const writer = await enter(name, { whenFull, maxBytes, firstNumber })
     return createProgramLog({
       name,
       clock,
@@ -115,30 +119,6 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
     })
   }
 
-  /** One piece at a time: a log may be as large as the memory of a small machine, and other requests wait. */
-  async function* pieces<Line extends NumberedLine = LogLine>(name: string, after: number): AsyncGenerator<Line[]> {
-    let last = after
-    for (const path of [olderOf(name), pathOf(name)]) {
-      for await (const lines of piecesOf<Line>(path)) {
-        const fresh = lines.filter(({ number }) => number > last)
-        last = fresh.at(-1)?.number ?? last
-        if (fresh.length > 0) yield fresh
-      }
-    }
-  }
-
-  /** The lines before this number, the last one first, one piece at a time. */
-  async function* backwards<Line extends NumberedLine>(name: string, before: number): AsyncGenerator<Line[]> {
-    let last = before
-    for (const path of [pathOf(name), olderOf(name)]) {
-      for await (const lines of piecesBackwards<Line>(path)) {
-        const earlier = lines.filter(({ number }) => number < last)
-        last = earlier.at(-1)?.number ?? last
-        if (earlier.length > 0) yield earlier
-      }
-    }
-  }
-
   async function readLines(name: string, after: number): Promise<LogLine[]> {
     const lines: LogLine[] = []
     for await (const piece of pieces(name, after)) for (const line of piece) lines.push(line)
@@ -175,10 +155,9 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
     /** The same, in pieces. */
     pieces,
     backwards,
-    /** The number of the last line; 0 while there is none. */
-    async lastNumber(name: string): Promise<number> {
-      return (await endOf(pathOf(name))).lastNumber ?? (await endOf(olderOf(name))).lastNumber ?? 0
-    },
+    lastNumber: reader.lastNumber,
+    nextNumber: reader.nextNumber,
+    fetch: reader.fetch,
 
     /** The lines after this number, and then each new one, until `isOver` resolves to true and none is left. */
     async *follow<Line extends NumberedLine = LogLine>(
@@ -199,16 +178,19 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
         while (!signal.aborted) {
           const wasOver = await isOver()
           tail ??= await openTail<Line>(pathOf(name))
+          // Asked before the last lines are read: nothing is written to a file that was replaced.
+          const isReplaced = await tail?.isReplaced()
           const fresh = tail ? await tail.read() : []
           for (const line of fresh) {
             if (line.number <= last) continue
             last = line.number
             yield line
           }
-          if (tail && (await tail.isReplaced())) {
-            await tail.close()
+          if (fresh.length > 0) continue
+          if (isReplaced) {
+            await tail?.close()
             tail = undefined
-          } else if (fresh.length === 0) {
+          } else {
             if (wasOver) return
             await changed(changes, name, signal)
           }
@@ -219,20 +201,16 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
     },
 
     async remove(name: string) {
-      await rm(pathOf(name), { force: true })
-      await rm(olderOf(name), { force: true })
+      await stored?.forget(name)
+      for (const path of [pathOf(name), olderOf(name), ...(await reader.closedOf(name))])
+        await rm(path, { force: true })
     },
 
     /** The names of all logs in a folder, as `folder/name`. */
     async list(parent: string): Promise<string[]> {
-      const files = (await readdir(join(folder, parent)).catch(absent)) ?? []
-      const names = files.flatMap((file) => /^(.+?)(?:\.older)?\.log$/.exec(file)?.[1] ?? [])
-      return [...new Set(names)].map((name) => `${parent}/${name}`).filter((name) => NAME.test(name))
+      return [...new Set([...(await places.list(parent)), ...((await stored?.list(parent)) ?? [])])]
     },
-    async bytesOf(name: string): Promise<number> {
-      const found = await Promise.all([stat(pathOf(name)).catch(absent), stat(olderOf(name)).catch(absent)])
-      return found.reduce((sum, file) => sum + (file?.size ?? 0), 0)
-    },
+    bytesOf: reader.bytesOf,
   }
 }
 

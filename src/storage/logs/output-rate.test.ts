@@ -10,7 +10,7 @@ const CHUNK_COST = CHUNK.length + 64 * LINE_BYTES
 
 async function setUp(t: TestContext, whenFull: 'stop' | 'rotate') {
   const clock = handClock()
-  const logs = createLineLogs(await temporaryFolder(t), clock)
+  const logs = createLineLogs(await temporaryFolder(t), { clock })
   const log = await logs.create('log', { secrets: ['hunter2'], whenFull, maxBytes: 64 * 1024 ** 2 })
   const texts = async () => (await logs.read('log', 0)).map(({ text }) => text)
   return { clock, log, texts }
@@ -92,7 +92,7 @@ test('an app that floods its log without end is read no faster than this, and ne
 test('a clock that is set back does not silence a log', async (t) => {
   let now = 1_700_000_000_000
   const clock = { ...handClock(), now: () => now }
-  const logs = createLineLogs(await temporaryFolder(t), clock)
+  const logs = createLineLogs(await temporaryFolder(t), { clock })
   const log = await logs.create('log', { secrets: [], whenFull: 'rotate', maxBytes: 1e6 })
   log.write('stdout', '', Buffer.from('before\n'))
   now -= 3_600_000

@@ -1,4 +1,5 @@
 /** Errors of the disk and of the database, as callers see them. */
+import type { Clock } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { DatabaseAway, StorageUnavailable } from './sql.ts'
 
@@ -18,7 +19,39 @@ export function toStorageProblem(error: unknown): Problem | undefined {
     : undefined
 }
 
+/** Whether work failed because a store did not answer that may answer again by itself. */
+export function isStoreAway(error: unknown): boolean {
+  const cause = error instanceof Problem ? error.cause : error
+  return cause instanceof StorageUnavailable && cause.isPassing
+}
+
 /** Whether work failed for no other reason than a lost connection to the database, so that it should be done again. */
 export function isDatabaseAway(error: unknown): boolean {
   return error instanceof DatabaseAway || (error instanceof Problem && error.cause instanceof DatabaseAway)
+}
+
+const AWAY_POLL_MS = 500
+
+type RetryOptions = {
+  clock: Pick<Clock, 'sleep'>
+  signal: AbortSignal
+  /** Called once, if the work has to wait for the database. */
+  onAway?(): void
+}
+
+/** Does the work, and does it again when the database is back if it was lost meanwhile. Undefined if the signal came before. */
+export async function doneWithDatabase<T>(
+  { clock, signal, onAway = () => undefined }: RetryOptions,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  for (let attempts = 1; !signal.aborted; attempts++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isDatabaseAway(error)) throw error
+      if (attempts === 1) onAway()
+      await clock.sleep(AWAY_POLL_MS, signal)
+    }
+  }
+  return undefined
 }

@@ -125,6 +125,9 @@ export interface Sql extends Reader {
 
 /** The database cannot be read or written now: disk full, disk fault, locked by another process, closed. */
 export class StorageUnavailable extends Error {
+  /** Whether a store did not answer that may answer again by itself. */
+  readonly isPassing: boolean = false
+
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'StorageUnavailable'

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { NEEDS_PEBBLE, startPebble } from '../../support/certificates/pebble.ts'
 import { makeCertificate } from '../../support/edge/tls.ts'
 import { temporaryFolder } from '../../support/folder.ts'
@@ -14,6 +15,9 @@ import { createEnvironment } from '../../support/service/environment.ts'
 import { HEADLAND } from '../../support/service/headland.ts'
 import { startService } from '../../support/service/service.ts'
 import { TIMEOUT_MS, until } from '../../support/until.ts'
+
+/** One command after another would keep a processor busy that the certificates need. */
+const BETWEEN_COMMANDS_MS = 500
 
 test('certificates are listed, uploaded, tried again and deleted by commands', NEEDS_PEBBLE, async () => {
   const t = { after }
@@ -49,19 +53,27 @@ test('certificates are listed, uploaded, tried again and deleted by commands', N
     return { code, stdout, stderr }
   }
 
-  const listed = await until(async () => {
-    const { stdout, stderr } = await headland('certificates')
-    return (
-      /www\.example\.com +valid /.test(stdout) && /shop\.example\.com +waits for DNS/.test(stdout) && { stdout, stderr }
-    )
-  })
+  const untilStates = (wanted: Record<string, string>) =>
+    until(async () => {
+      const { json } = await service.call('/v1/accounts/default/certificates', { as })
+      const found: { names: string[]; state: string }[] = json.certificates
+      return Object.entries(wanted).every(([name, state]) =>
+        found.some((one) => one.names.includes(name) && one.state === state),
+      )
+    })
+
+  await untilStates({ 'www.example.com': 'ISSUED', 'shop.example.com': 'WAITING_FOR_DNS' })
+  const listed = await headland('certificates')
+  assert.match(listed.stdout, /www\.example\.com +valid /)
+  assert.match(listed.stdout, /shop\.example\.com +waits for DNS/)
   assert.match(listed.stdout, /noAddress: shop\.example\.com has no public address in DNS/)
   assert.match(listed.stderr, /shop\.example\.com: Enter the DNS records/)
 
   dns.zone.set('shop.example.com', ['127.0.0.1'])
   const retried = await headland('certificates', 'retry', 'shop.example.com')
   assert.equal(retried.code, 0, retried.stderr)
-  await until(async () => /shop\.example\.com +valid /.test((await headland('certificates')).stdout))
+  await untilStates({ 'shop.example.com': 'ISSUED' })
+  assert.match((await headland('certificates')).stdout, /shop\.example\.com +valid /)
   assert.equal((await headland('certificates', 'retry', 'shop.example.com')).code, 1, 'there is nothing to try')
   assert.equal((await headland('certificates', 'retry', 'unknown.example.com')).code, 2)
 
@@ -97,6 +109,7 @@ test('certificates are listed, uploaded, tried again and deleted by commands', N
   assert.match(await operator('delete', 'portal.example.com'), /Deleted/)
   dns.zone.set('portal.example.com', ['127.0.0.1'])
   await until(async () => {
+    await wait(BETWEEN_COMMANDS_MS)
     const [one] = JSON.parse(await operator('--json'))
     return one?.state === 'ISSUED'
   })

@@ -4,6 +4,7 @@ import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Scope, temporaryFolder } from '../../support/folder.ts'
+import { usesPostgres } from '../../support/postgres/databases.ts'
 import { deploy, type Files, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService, type TestService } from '../../support/service/service.ts'
@@ -74,8 +75,7 @@ test('an app of the only account is built and answers, as another user than root
 if (isRoot) {
   for (const name of [
     '',
-    'headland.db',
-    'headland.db-wal',
+    ...(usesPostgres ? [] : ['headland.db', 'headland.db-wal']),
     'master.key',
     'routes.log',
     'blobs',

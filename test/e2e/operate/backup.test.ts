@@ -8,8 +8,8 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { statement } from '../../../src/storage/index.ts'
-import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { temporaryFolder } from '../../support/folder.ts'
+import { databaseSettings, OF_SQLITE } from '../../support/postgres/databases.ts'
 import { deploy, type Files, page, untilDone, upload } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
@@ -43,6 +43,14 @@ const headland = (dataDir: string, ...args: string[]) =>
   promisify(execFile)(process.execPath, [HEADLAND, ...args], {
     env: { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir },
   })
+
+async function backUp(dataDir: string, ...args: string[]) {
+  const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, ...(await databaseSettings(dataDir)) }
+  return promisify(execFile)(process.execPath, [HEADLAND, 'backup', ...args], { env })
+}
+
+/** What was restored has SQLite, also where the service before had PostgreSQL. */
+const RESTORED = { HEADLAND_DATABASE_URL: '' }
 
 /** Uploads, rebuilds, creates and deletes until it is stopped. */
 function busy(service: TestService, as: Login, environment: string, app: string) {
@@ -99,8 +107,8 @@ test('a backup of a busy service restores everything that was acknowledged befor
   const stop = busy(service, as, moving.name, app)
   const reports = []
   for (let count = 0; count < 3; count++) {
-    const { stdout, stderr } = await headland(service.dataDir, 'backup', file, '--json', '--force')
-    assert.match(stderr, /^headland: the master key [0-9a-f]{16} is not in the backup/)
+    const { stdout, stderr } = await backUp(service.dataDir, file, '--json', '--force')
+    assert.match(stderr, /^headland: the master key [0-9a-f]{16} is not in the backup/m)
     reports.push(JSON.parse(stdout))
   }
   await stop()
@@ -122,7 +130,7 @@ test('a backup of a busy service restores everything that was acknowledged befor
   const { stderr } = await headland(dataDir, 'restore', file, '--key-file', keyFile)
   assert.equal(stderr, '')
 
-  const after = await startService(t, { dataDir })
+  const after = await startService(t, { dataDir, settings: RESTORED })
   assert.match((await siteAnswer(after, site.url)).text, /as it was/)
   assert.deepEqual(JSON.parse((await siteAnswer(after, backend.url)).text), EXPECTED)
   assert.match((await siteAnswer(after, moving.url)).text, /version \d+|Nothing deployed yet/)
@@ -137,12 +145,13 @@ test('a backup of a busy service restores everything that was acknowledged befor
 
 test('a backup that is stopped half-way leaves no file and no retention hold behind', async (t) => {
   const service = await startService(t)
-  const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: service.dataDir }
+  const { dataDir } = service
+  const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, ...(await databaseSettings(dataDir)) }
   // Its output is not read, so it stops in the middle.
   const child = spawn(process.execPath, [HEADLAND, 'backup', '-'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   await once(child.stdout, 'readable')
-  const sql = await openSqlite(join(service.dataDir, 'headland.db'))
+  const sql = await service.openSql()
   t.after(() => sql.close())
   const count = async () => (await sql.query(statement`SELECT id FROM holds`)).length
   const scratch = async () => (await readdir(service.dataDir)).filter((name) => name.startsWith('backup-')).length
@@ -174,7 +183,7 @@ async function backedUp(t: TestContext) {
   const service = await startService(t)
   const folder = await temporaryFolder(t)
   const [file, keyFile] = [join(folder, 'backup.tar'), join(folder, 'key')]
-  await headland(service.dataDir, 'backup', file)
+  await backUp(service.dataDir, file)
   await copyFile(join(service.dataDir, 'master.key'), keyFile)
   return { service, folder, file, keyFile }
 }
@@ -190,7 +199,7 @@ test('a restore over a running service is refused, and the service keeps running
   assert.equal(await service.stop(), 0)
 })
 
-test('a service ends when its folder is moved away and another one is restored in its place', async (t) => {
+test('a service ends when its folder is moved away and another one is restored in its place', OF_SQLITE, async (t) => {
   const { service, file, keyFile } = await backedUp(t)
   await rename(service.dataDir, `${service.dataDir}.old`)
   t.after(() => rm(`${service.dataDir}.old`, { recursive: true, force: true }))

@@ -161,7 +161,7 @@ test('metrics show used and free space', async () => {
   assert.match(text, /^headland_disk_free_bytes [1-9]\d*/m)
 })
 
-const ROUNDS = rounds({ short: 5, long: 20 })
+const ROUNDS = rounds({ short: 3, long: 20 })
 
 test(`kill -9 at ${ROUNDS} random points around a switch: promised files are kept, and the rest is deleted in the end`, async (t) => {
   const keepOne = { HEADLAND_KEEP_DEPLOYMENTS: '1' }

@@ -18,6 +18,7 @@ import {
   type Typed,
   typeBlocks,
 } from '../../support/guides.ts'
+import { databaseSettings } from '../../support/postgres/databases.ts'
 import { deploy, nodeServer, page as pageOf } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
@@ -242,7 +243,7 @@ async function prepare(t: { after(end: () => unknown): void }, page: string, { g
   const place = await temporaryFolder(t)
   const [folder, home] = [join(place, 'project'), join(place, 'home')]
   await mkdir(folder)
-  const environment = { HEADLAND_DATA_DIR: service.dataDir }
+  const environment = { HEADLAND_DATA_DIR: service.dataDir, ...(await databaseSettings(service.dataDir)) }
   if (ground === 'the checkout') {
     for (const part of ['bin', 'examples']) await symlink(join(TOP, part), join(folder, part))
     return { shell: await shellIn(folder, home, environment), environment: '', url: '' }

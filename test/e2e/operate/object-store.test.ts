@@ -9,6 +9,7 @@ import { outageSuite } from '../../suites/object-store-outage.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { BUCKET, KEYS, type S3Server, startS3Server } from '../../support/object-store/s3-server.ts'
 import { nameOf, settingsFor, startServiceOn } from '../../support/object-store/service.ts'
+import { databaseSettings } from '../../support/postgres/databases.ts'
 import { deploy, page, reasonOf, untilDone } from '../../support/service/deploy.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
@@ -76,6 +77,34 @@ test('a build whose archive is damaged in the store fails, and does not build ot
   assert.match(service.log(), /has other bytes under blobs\//)
 })
 
+test('a rebuild whose archive could not be got is built again by the service itself', async (t) => {
+  const server = await startS3Server(t)
+  const store = storeOn(server)
+  const settings = { ...settingsFor(store, 'again'), HEADLAND_RETRY_INTERVAL: '1' }
+  const service = await startService(t, { settings })
+  const as = await service.login()
+  const { name: environment } = await createEnvironment(service, as)
+  const zip = zipOf(page('first'))
+  assert.equal((await deploy(service, as, environment, zip)).error, undefined)
+  const key = `again/${nameOf(zip)}`
+  await rm(join(service.dataDir, 'object-cache', nameOf(zip).split('/')[1] ?? ''), { recursive: true })
+  // A pause that is longer than a build waits ends the attempt at once.
+  let isAway = true
+  const isMeant = (request: { method: string; key: string }) =>
+    isAway && request.method === 'GET' && request.key === key
+  server.fail({ kind: 'status', status: 503, code: 'SlowDown', retryAfter: 3600 }, isMeant, Number.POSITIVE_INFINITY)
+  const asked = await service.call(`/v1/${environment}:rebuild`, { method: 'POST', as, body: {} })
+  assert.equal(reasonOf(await untilDone(service, as, asked.json.name)), 'STORAGE_UNAVAILABLE')
+  isAway = false
+  const builds = await until(async () => {
+    const { json } = await service.call(`/v1/${environment}/builds`, { as })
+    return json.builds.length > 2 && json.builds[0].state === 'SUCCEEDED' ? json.builds : undefined
+  }, 'the service has built it again')
+  assert.equal(builds[1].state, 'FAILED')
+  const { text } = await service.call(`/v1/${builds[1].name}/log`, { as })
+  assert.match(text, /The service builds it again by itself in a while/)
+})
+
 const HEADLAND = join(import.meta.dirname, '../../../bin/headland.js')
 
 test('doctor writes, reads and deletes, tells the latency, and never the secret', async (t) => {
@@ -107,8 +136,16 @@ test('a backup says what is in the bucket, and does not call it missing', async 
   assert.equal((await deploy(service, as, environment, page('x'))).error, undefined)
   const file = join(await temporaryFolder(t), 'backup')
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [HEADLAND, 'backup', file, '--json'], {
-    env: { PATH: process.env.PATH, HEADLAND_DATA_DIR: service.dataDir, ...settingsFor(storeOn(server), 'kept') },
+    env: {
+      PATH: process.env.PATH,
+      HEADLAND_DATA_DIR: service.dataDir,
+      ...settingsFor(storeOn(server), 'kept'),
+      ...(await databaseSettings(service.dataDir)),
+    },
   })
-  assert.match(stderr, /archives are in s3:\/\/headland-test\/kept and not in the backup.* Switch versioning on/)
+  assert.match(
+    stderr,
+    /archives and closed logs are in s3:\/\/headland-test\/kept and not in the backup.* Switch versioning on/,
+  )
   assert.deepEqual(JSON.parse(stdout).missing, [])
 })

@@ -1,4 +1,4 @@
-/** A service on PostgreSQL, as `npm test` runs it; `npm run test:postgres` runs many more tests on it. */
+/** A service on PostgreSQL, as `npm test` runs it; `npm run test:postgres` runs further tests on it. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

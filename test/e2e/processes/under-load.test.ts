@@ -19,7 +19,8 @@ const scope = { after: (end: () => unknown) => void ends.unshift(end) }
 after(async () => {
   for (const end of ends) await end()
 })
-const service = await startService(scope)
+// The WebSocket of the first round is still open in the last, however long the rounds take.
+const service = await startService(scope, { settings: { HEADLAND_DRAIN_TIMEOUT: '7200' } })
 const as = await service.login()
 const environment = await createEnvironment(service, as)
 assert.equal((await deploy(service, as, environment.name, LOADED_SITE)).error, undefined)

@@ -1,6 +1,5 @@
 /** Thousands of purges of one environment over the API: their records in the database are bounded. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { notifyBelow } from '../../../src/apps/index.ts'
 import { createIds, systemClock } from '../../../src/base/index.ts'
@@ -8,7 +7,6 @@ import { readArchives } from '../../../src/builds/index.ts'
 import { LIMITS } from '../../../src/contract/index.ts'
 import { createOperations } from '../../../src/operations/index.ts'
 import { type Sql, statement } from '../../../src/storage/index.ts'
-import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { createLedger } from '../../../src/triggers/index.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
@@ -50,7 +48,7 @@ test('finished operations of clearCache are deleted with their ledger entries, a
   const service = await startService({ after })
   const as = await service.login()
   const { name } = await createEnvironment(service, as)
-  const sql = await openSqlite(join(service.dataDir, 'headland.db'))
+  const sql = await service.openSql()
   after(() => sql.close())
   const counts = async () => {
     const rows = await sql.query<{ trigger_name: string; n: number }>(

@@ -9,7 +9,7 @@ import { createEnvironment, siteAnswer } from '../../support/service/environment
 import { startService } from '../../support/service/service.ts'
 import { until } from '../../support/until.ts'
 
-const service = await startService({ after }, { settings: { HEADLAND_START_TIMEOUT: '5' } })
+const service = await startService({ after })
 const as = await service.login()
 const viewer = await service.login('viewer')
 
@@ -113,7 +113,7 @@ const app = await createEnvironment(service, as, {
     shellVariables: [{ key: 'TOKEN', value: 'not-for-your-eyes' }],
   },
 })
-await deploy(service, as, app.name, shop)
+assert.equal((await deploy(service, as, app.name, shop)).error, undefined)
 
 const NOT_STORED: [string, RegExp][] = [
   ['/private', /since it says cache-control: private, max-age=60\.$/],

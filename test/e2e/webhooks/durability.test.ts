@@ -11,7 +11,7 @@ import { createEnvironment } from '../../support/service/environment.ts'
 import { type Login, startService, type TestService } from '../../support/service/service.ts'
 import { createWebhooks, urlsOf, type WebhookUrls } from '../../support/service/webhooks.ts'
 
-const ROUNDS = rounds({ short: 4, long: 20 })
+const ROUNDS = rounds({ short: 2, long: 20 })
 /**
  * Mostly right after the response; otherwise while the operation is claimed, the build runs, or its output goes live.
  */

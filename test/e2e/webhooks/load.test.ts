@@ -11,7 +11,7 @@ import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
 import { type Login, startService, type TestService } from '../../support/service/service.ts'
 import { createWebhooks } from '../../support/service/webhooks.ts'
 
-const CALLS = rounds({ short: 5000, long: 10_000 })
+const CALLS = rounds({ short: 4000, long: 10_000 })
 const CONNECTIONS = 50
 const PURGES = 2000
 const ENVIRONMENTS = 8

@@ -39,7 +39,7 @@ export async function openPinning(t: Scope, modules?: Modules) {
     pins,
     routing: routing as never,
     earlierFiles: createEarlierFiles({ ...parts, routing, keepMs: 0 }),
-    instances: { retire: nothing, of: () => undefined, say: nothing },
+    instances: { retire: nothing, holds: () => false, say: nothing },
     folders: { removeRun: nothing } as never,
   })
   const claims = createClaims({

@@ -35,6 +35,8 @@ export type Postgres = {
   thaw(): void
   /** Runs psql, and resolves to what it prints. */
   psql(statement: string, url?: string): Promise<string>
+  /** Everything that a database has, as pg_dump writes it. */
+  dump(url: string): Promise<string>
 }
 
 type Options = {
@@ -46,6 +48,8 @@ type Options = {
   /** PEM of a chain and its key: sessions may be encrypted. */
   tls?: { cert: string; key: string }
 }
+
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
 const PASSWORD = 'correct-horse'
 
@@ -73,7 +77,8 @@ export async function startPostgres(
   if (user) await chown(folder, user.uid, user.gid)
   const environment = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', PGPASSWORD: PASSWORD }
   const options = { ...user, env: environment, cwd: '/' }
-  const run = (program: string, args: string[]) => promisify(execFile)(join(PROGRAMS, program), args, options)
+  const run = (program: string, args: string[]) =>
+    promisify(execFile)(join(PROGRAMS, program), args, { ...options, maxBuffer: MAX_OUTPUT_BYTES })
   await run('initdb', ['-D', folder, '-U', 'headland', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
   for (const [name, text] of tls ? [['server.crt', tls.cert] as const, ['server.key', tls.key] as const] : []) {
     await writeFile(join(folder, name), text, { mode: 0o600 })
@@ -136,6 +141,8 @@ export async function startPostgres(
   const psql = async (statement: string, url = urlOf('postgres')) =>
     (await run('psql', ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', statement, url])).stdout.trim()
 
+  // A test file that throws before its tests runs no ends.
+  process.once('exit', () => server?.kill('SIGQUIT'))
   let databases = 0
   await start()
   ends.push(async () => {
@@ -155,5 +162,6 @@ export async function startPostgres(
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
     psql,
+    dump: async (url) => (await run('pg_dump', [url])).stdout,
   }
 }

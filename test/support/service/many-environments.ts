@@ -1,19 +1,17 @@
 /** Fills an account with apps and environments, through the modules, in the database of a running service. */
-import { join } from 'node:path'
 import { createApps, createEnvironments } from '../../../src/apps/index.ts'
 import { createIds, systemClock } from '../../../src/base/index.ts'
 import { readArchives } from '../../../src/builds/index.ts'
 import { Problem } from '../../../src/contract/index.ts'
 import { createOperations } from '../../../src/operations/index.ts'
 import { statement } from '../../../src/storage/index.ts'
-import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import type { TestService } from './service.ts'
 
 const DRAFT = { branch: 'uploadable', cmsEnvironment: 'cms', rootDirectory: '', variables: [] }
 
 /** Three environments to an app; the last build of every tenth failed. None of them is ever served. */
 export async function fillAccount(service: TestService, count: number, account = 'default') {
-  const sql = await openSqlite(join(service.dataDir, 'headland.db'))
+  const sql = await service.openSql()
   try {
     const parts = { sql, clock: systemClock, newId: createIds(systemClock) }
     const [apps, environments] = [createApps(parts), createEnvironments(parts)]

@@ -16,7 +16,7 @@ import type { resources } from '../../../src/contract/index.ts'
 import type { Sql } from '../../../src/storage/index.ts'
 import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { databaseUrlOf } from '../postgres/databases.ts'
+import { databaseUrlOf, usesPostgres } from '../postgres/databases.ts'
 import { TIMEOUT_MS } from '../until.ts'
 import { processesOf, type Role } from './processes.ts'
 
@@ -56,6 +56,8 @@ export type TestService = {
   /** Runs an operator's command on the data folder. */
   operator(...args: string[]): Promise<string>
   login(role?: resources.Role, account?: string): Promise<Login>
+  /** Opens its database, in this process. */
+  openSql(): Promise<Sql>
   /** SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>
   /** SIGKILL, as the kernel or an operator might. */
@@ -70,7 +72,10 @@ type Start = {
 }
 
 export async function startService(t: Scope, given: Start = {}): Promise<TestService> {
-  const dataDir = given.dataDir ?? (await temporaryFolder(t))
+  // With SQLite a service ends when its folder is deleted. With PostgreSQL it has to end before.
+  const folderEnds: (() => unknown)[] = []
+  const folderScope = usesPostgres ? { after: (end: () => unknown) => void folderEnds.push(end) } : t
+  const dataDir = given.dataDir ?? (await temporaryFolder(folderScope))
   const chosenUrl = await databaseUrlOf(dataDir)
   const chosen = chosenUrl === undefined ? {} : { HEADLAND_DATABASE_URL: chosenUrl }
   const env: Record<string, string | undefined> = {
@@ -89,7 +94,10 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
   child.stderr.setEncoding('utf8').on('data', (text) => {
     log += text
   })
-  t.after(() => end(child, 'SIGKILL'))
+  t.after(async () => {
+    await end(child, 'SIGKILL')
+    for (const one of folderEnds) await one()
+  })
   const { api, edge } = await ready(child, () => log)
 
   async function call(
@@ -143,6 +151,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
       if (!given.command) return issueLogin(dataDir, env.HEADLAND_DATABASE_URL, { role, account })
       return JSON.parse(await operator('credentials', 'create', '--account', account, '--role', role, '--json'))
     },
+    openSql: () => openSql(dataDir, env.HEADLAND_DATABASE_URL),
     stop: () => end(child, 'SIGTERM'),
     async kill() {
       await end(child, 'SIGKILL')

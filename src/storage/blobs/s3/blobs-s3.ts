@@ -1,6 +1,6 @@
 /**
- * Blobs in a bucket of an object store, with copies on the local disk. The keys are the names that the disk uses
- * (`blobs/ab/abcdef…`), so a blob can be moved with any tool.
+ * Blobs in a bucket of an object store, with copies on the local disk. Each kind of them has a folder, and the keys below it
+ * are the names that the disk uses (`blobs/ab/abcdef…`), so a blob can be moved with any tool.
  *
  * A blob is written once. When it was put last stands in the time of an empty object beside it, since putting it again must
  * count and does not write it again. Two processes may put and remove the same blob at the same time: the one that puts writes
@@ -10,11 +10,11 @@
 import { createReadStream } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createTurns } from '../../../base/index.ts'
-import { BlobNotFound, type Blobs, checkDigest, type Digest } from '../blobs.ts'
+import { type Blobs, checkDigest, type Digest } from '../blobs.ts'
 import { ABANDONED_AFTER_MS, writeDraft } from '../drafts.ts'
-import { type Borrowed, type Cache, openCache } from './cache.ts'
+import { type Cache, openCache } from './cache.ts'
 import { type Bucket, createClient, type Timeouts } from './client.ts'
-import { ObjectDamaged, ObjectStoreFault } from './faults.ts'
+import { createDownloads } from './downloads.ts'
 import { createObjects, type Objects } from './objects.ts'
 import { createOwnership } from './owner.ts'
 import { createUploads } from './upload.ts'
@@ -37,20 +37,47 @@ export type S3Options = {
 const REMOVED_AFTER_MS = 60_000
 const LOOK_AGAIN_MS = 200
 
-export async function openS3Blobs(options: S3Options): Promise<Blobs & { close(): void }> {
-  const objects = createObjects(createClient(options.bucket, options.timeouts), options.prefix)
+/** `isForCallers`: a caller of the API waits for the bytes, and not a build. */
+type Kind = { folder: string; isForCallers?: boolean }
+
+/** One bucket, whose blobs of all kinds share the copies on the disk. */
+export async function openS3Store(options: S3Options) {
+  const client = createClient(options.bucket, options.timeouts)
+  const objects = createObjects(client, options.prefix)
   const cache = await openCache(options.cache.folder, options.cache.maxBytes)
-  const uploads = createUploads(objects)
   const beOwner = createOwnership(objects, options.owner)
+  const { writeMs, readMs } = client.timeouts
+  return {
+    blobs: ({ folder, isForCallers = false }: Kind): Blobs =>
+      createS3Blobs({ objects, cache, beOwner, folder, withinMs: isForCallers ? writeMs : readMs }),
+    close: objects.close,
+  }
+}
+
+export async function openS3Blobs(options: S3Options): Promise<Blobs & { close(): void }> {
+  const { blobs, close } = await openS3Store(options)
+  return { ...blobs({ folder: 'blobs' }), close }
+}
+
+type Parts = {
+  objects: Objects
+  cache: Cache
+  beOwner(): Promise<void>
+  folder: string
+  /** For how long a download is begun again. */
+  withinMs: number
+}
+
+function createS3Blobs({ objects, cache, beOwner, folder, withinMs }: Parts): Blobs {
+  const uploads = createUploads(objects)
   const inTurn = createTurns()
-  const fetches = new Map<Digest, Promise<void>>()
-  const damaged = new Set<Digest>()
+  const { borrow, damaged } = createDownloads({ objects, cache, withinMs, nameOf: (digest) => namesOf(digest).blob })
 
   function namesOf(digest: Digest) {
     checkDigest(digest)
     const hex = digest.slice('sha256:'.length)
     const name = `${hex.slice(0, 2)}/${hex}`
-    return { blob: `blobs/${name}`, mark: `blobs-put/${name}`, removing: `blobs-removing/${name}` }
+    return { blob: `${folder}/${name}`, mark: `${folder}-put/${name}`, removing: `${folder}-removing/${name}` }
   }
 
   async function store(draft: string, digest: Digest, bytes: number) {
@@ -73,29 +100,6 @@ export async function openS3Blobs(options: S3Options): Promise<Blobs & { close()
     const { mark, blob } = namesOf(digest)
     const found = (await objects.head(mark)) ?? (await objects.head(blob))
     return found !== undefined && Date.now() - found.ageMs >= time
-  }
-
-  /** All who want a blob at the same time wait for one download. */
-  function fetchToCache(digest: Digest): Promise<void> {
-    const running = fetches.get(digest)
-    if (running) return running
-    const fetching = download(objects, cache, { digest, name: namesOf(digest).blob })
-      .catch((error) => {
-        if (error instanceof ObjectDamaged) damaged.add(digest)
-        throw error
-      })
-      .finally(() => fetches.delete(digest))
-    fetches.set(digest, fetching)
-    return fetching
-  }
-
-  async function borrow(digest: Digest): Promise<Borrowed> {
-    checkDigest(digest)
-    for (;;) {
-      const borrowed = await cache.borrow(digest)
-      if (borrowed) return borrowed
-      await fetchToCache(digest)
-    }
   }
 
   return {
@@ -141,9 +145,9 @@ export async function openS3Blobs(options: S3Options): Promise<Blobs & { close()
     },
     async list() {
       await beOwner()
-      const found = await objects.list('blobs/')
+      const found = await objects.list(`${folder}/`)
       return found.flatMap(({ name }): Digest[] => {
-        const hex = /^blobs\/[0-9a-f]{2}\/([0-9a-f]{64})$/.exec(name)?.[1]
+        const hex = /^[0-9a-f]{2}\/([0-9a-f]{64})$/.exec(name.slice(`${folder}/`.length))?.[1]
         return hex ? [`sha256:${hex}`] : []
       })
     },
@@ -167,53 +171,12 @@ export async function openS3Blobs(options: S3Options): Promise<Blobs & { close()
     async sweep() {
       await cache.sweep()
       await beOwner()
-      await uploads.sweep('blobs/')
-      for (const { name, ageMs } of await objects.list('blobs-removing/')) {
+      await uploads.sweep(`${folder}/`)
+      for (const { name, ageMs } of await objects.list(`${folder}-removing/`)) {
         if (ageMs > ABANDONED_AFTER_MS) await objects.remove(name)
       }
     },
-    close: objects.close,
   }
 }
 
 const NOTHING = Buffer.alloc(0)
-
-/** Into the cache, with its digest checked. Bytes that are wrong are fetched once more: they may have changed on the way. */
-async function download(objects: Objects, cache: Cache, { digest, name }: { digest: Digest; name: string }) {
-  for (const isLast of [false, true]) {
-    const draft = cache.draft()
-    try {
-      const found = await writeDraft(draft, bytesOf(objects, name, digest), { sync: false })
-      if (found.digest === digest) return await cache.add(draft, digest, found.bytes)
-      if (isLast) throw new ObjectDamaged(name)
-    } finally {
-      await cache.discard(draft)
-    }
-  }
-}
-
-const FRUITLESS_ATTEMPTS = 5
-
-/** Goes on where a connection broke, and gives up where several in a row brought nothing. */
-async function* bytesOf(objects: Objects, name: string, digest: Digest): AsyncGenerator<Buffer> {
-  let [bytes, fruitless] = [0, 0]
-  for (;;) {
-    const answer = await objects.get(name, bytes)
-    if (!answer) throw new BlobNotFound(digest)
-    const before = bytes
-    // A store that does not know ranges begins again.
-    let surplus = bytes - answer.from
-    try {
-      for await (const piece of answer.bytes) {
-        const fresh = piece.subarray(surplus)
-        surplus -= piece.length - fresh.length
-        bytes += fresh.length
-        yield fresh
-      }
-      return
-    } catch (error) {
-      fruitless = bytes > before ? 0 : fruitless + 1
-      if (!(error instanceof ObjectStoreFault && error.isPassing) || fruitless >= FRUITLESS_ATTEMPTS) throw error
-    }
-  }
-}

@@ -5,7 +5,7 @@ import { StorageUnavailable } from '../../sql/sql.ts'
 export class ObjectStoreFault extends StorageUnavailable {
   readonly status: number | undefined
   readonly code: string
-  readonly isPassing: boolean
+  override readonly isPassing: boolean
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, { status, code, isPassing, retryAfterMs, cause }: Facts) {
@@ -29,8 +29,9 @@ type Facts = {
 /** The bytes under a digest have another one. */
 export class ObjectDamaged extends StorageUnavailable {
   constructor(key: string) {
+    const more = key.startsWith('blobs/') ? ', or upload the archive again' : ''
     super(
-      `The object store has other bytes under ${key} than were stored there. Restore an earlier version of that object, or upload the archive again.`,
+      `The object store has other bytes under ${key} than were stored there. Restore an earlier version of that object${more}.`,
     )
     this.name = 'ObjectDamaged'
   }

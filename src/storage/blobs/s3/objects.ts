@@ -61,8 +61,11 @@ export function createObjects(client: Client, prefix: string) {
      * The bytes from `from` on. A connection that breaks in the middle is made good with the rest, as long as there is
      * progress. Undefined if there is no such object.
      */
-    async get(name: string, from = 0): Promise<{ bytes: AsyncIterable<Buffer>; from: number } | undefined> {
-      const answer = await client.insist(client.timeouts.readMs, () =>
+    async get(
+      name: string,
+      { from = 0, withinMs = client.timeouts.readMs } = {},
+    ): Promise<{ bytes: AsyncIterable<Buffer>; from: number } | undefined> {
+      const answer = await client.insist(withinMs, () =>
         client.open({
           method: 'GET',
           key: keyOf(name),

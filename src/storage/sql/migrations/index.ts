@@ -31,6 +31,7 @@ import { certificates } from './0028-certificates.ts'
 import { earlierFiles } from './0029-earlier-files.ts'
 import { protection } from './0030-protection.ts'
 import { images } from './0031-images.ts'
+import { objectStore } from './0032-object-store.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -64,4 +65,5 @@ export const MIGRATIONS: readonly Migration[] = [
   earlierFiles,
   protection,
   images,
+  objectStore,
 ]

@@ -1,27 +1,30 @@
 /**
- * Writes entries as a tar that any tool can list: ustar headers (POSIX.1-1988), and extended ones (pax, POSIX.1-2001)
- * if a name or a number does not fit. The overlay's mark is an attribute in the form of GNU tar.
+ * Writes entries as a tar that any tool can list: ustar headers (POSIX.1-1988), and extended ones (pax, POSIX.1-2001) if a name
+ * or a number does not fit. The overlay's mark is an attribute in the form of GNU tar. Equal entries are equal bytes.
  */
-import type { BackupEntry } from '../entry.ts'
+import type { TarEntry, TarFormat, TarKind } from './entry.ts'
 
 export const BLOCK = 512
 
-const TYPES = { file: '0', hardlink: '1', symlink: '2', whiteout: '3', folder: '5' } as const
+export const TYPES: Record<TarKind, string> = { file: '0', hardlink: '1', symlink: '2', whiteout: '3', folder: '5' }
 
 const NAME_BYTES = 100
-/** The largest number that fits into a header. */
+/** The largest numbers that fit into a header. */
 const MAX_SIZE = 0o77777777777
 const MAX_ID = 0o7777777
 
 export const opaqueKey = (kind: string): string => `SCHILY.xattr.${kind}.overlay.opaque`
 
+type Writing = Pick<TarFormat<TarKind>, 'isHeaderAscii' | 'extended'>
+
 /** The header, after an extended one if needed. The bytes of a file follow, padded to whole blocks. */
-export function headerOf(entry: BackupEntry): Buffer {
+export function headerFor(entry: TarEntry, { isHeaderAscii, extended }: Writing): Buffer {
   const { path, kind, uid, gid, size, to = '', opaque } = entry
   const name = kind === 'folder' ? `${path}/` : path
+  const needsRecord = (text: string) => Buffer.byteLength(text) > NAME_BYTES || (isHeaderAscii && !isAscii(text))
   const records: [string, string][] = []
-  if (Buffer.byteLength(name) > NAME_BYTES) records.push(['path', name])
-  if (Buffer.byteLength(to) > NAME_BYTES) records.push(['linkpath', to])
+  if (needsRecord(name)) records.push(['path', name])
+  if (needsRecord(to)) records.push(['linkpath', to])
   if (size > MAX_SIZE) records.push(['size', String(size)])
   if (uid > MAX_ID) records.push(['uid', String(uid)])
   if (gid > MAX_ID) records.push(['gid', String(gid)])
@@ -29,9 +32,12 @@ export function headerOf(entry: BackupEntry): Buffer {
   const header = ustar({ ...entry, path: name, to }, TYPES[kind])
   if (records.length === 0) return header
   const body = Buffer.concat(records.map(([key, value]) => record(key, value)))
-  const about = { ...entry, path: 'pax', to: '', size: body.byteLength, mode: 0o600 }
+  const about = { ...extended(entry), path: 'pax', to: '', size: body.byteLength }
   return Buffer.concat([ustar(about, 'x'), body, padding(body.byteLength), header])
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII ends where other encodings begin.
+const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text)
 
 const ZEROS = Buffer.alloc(2 * BLOCK)
 
@@ -40,7 +46,7 @@ export const padding = (size: number): Buffer => ZEROS.subarray(0, (BLOCK - (siz
 /** Two empty blocks. */
 export const END = ZEROS
 
-function ustar({ path, mode, uid, gid, size, time, to = '' }: BackupEntry, type: string): Buffer {
+function ustar({ path, mode, uid, gid, size, time, to = '' }: Omit<TarEntry, 'kind'>, type: string): Buffer {
   const header = Buffer.alloc(BLOCK)
   const octal = (value: number, max: number, at: number, digits: number) =>
     header.write((value > max ? 0 : value).toString(8).padStart(digits, '0'), at, 'latin1')

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { BackupEntry } from '../entry.ts'
-import { bytesOf, entryOf, nextHeader, skipPadding } from './read.ts'
-import { BLOCK, checksumOf, END, headerOf, padding } from './write.ts'
+import { BLOCK, checksumOf, END, padding } from '../tar/index.ts'
+import type { BackupEntry } from './entry.ts'
+import { bytesOf, entryOf, headerOf, nextHeader, skipPadding } from './tar.ts'
 
 const plain: BackupEntry = { path: 'outputs/a', kind: 'file', mode: 0o644, uid: 0, gid: 0, time: 1, size: 0 }
 
@@ -72,6 +73,22 @@ test('a size that a header cannot hold, and an owner, are read again', async () 
   const entry = { ...plain, size: 9 * 1024 ** 3, uid: 3_000_000, gid: 4_000_000 }
   const raw = await nextHeader(bytesOf(pieces(headerOf(entry))))
   assert.deepEqual(raw && entryOf(raw), entry)
+})
+
+test('the headers of a backup are the bytes that they have always been, so that an old one still restores', () => {
+  const entries: BackupEntry[] = [
+    plain,
+    { ...plain, path: 'outputs', kind: 'folder', mode: 0o711, uid: 200_001, gid: 200_002, time: 1_700_000_000 },
+    { ...plain, path: 'outputs/ü', size: 9 * 1024 ** 3, uid: 3_000_000, gid: 4_000_000 },
+    { ...plain, path: `packages/a/${'n'.repeat(150)}/ü`, size: 7, uid: 5, gid: 6 },
+    { ...plain, path: 'packages/a/link', kind: 'symlink', mode: 0o777, to: `../${'b'.repeat(120)}` },
+    { ...plain, path: 'packages/a/hard', kind: 'hardlink', to: 'outputs/a' },
+    { ...plain, path: 'packages/a/gone', kind: 'whiteout' },
+    { ...plain, path: 'packages/b', kind: 'folder', opaque: 'user' },
+    { ...plain, path: 'packages/c', kind: 'folder', opaque: 'trusted', uid: 7, gid: 8 },
+  ]
+  const digest = createHash('sha256').update(Buffer.concat(entries.map(headerOf)))
+  assert.equal(digest.digest('hex'), 'cdbf5dfa166a7b653b5aaf93ea496b6d4c1b5f9f6fe032953a94fda58c55f0fd')
 })
 
 test('other tools list it', () => {

@@ -11,13 +11,13 @@ import { networkInterfaces } from 'node:os'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { run } from '../../src/engines/network/commands.ts'
-import { contactKey, newContacts, RECORD_LIMITS } from '../../src/engines/network/contacts.ts'
-import { hasTable } from '../../src/engines/network/firewall/table.ts'
-import { networkProblem } from '../../src/engines/network/index.ts'
-import { idOf, interfacesOf, tableOf } from '../../src/engines/network/names.ts'
-import { DEFAULT_NETWORK_SETTINGS } from '../../src/engines/network/settings.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { run } from '../../../src/engines/network/commands.ts'
+import { contactKey, newContacts, RECORD_LIMITS } from '../../../src/engines/network/contacts.ts'
+import { hasTable } from '../../../src/engines/network/firewall/table.ts'
+import { networkProblem } from '../../../src/engines/network/index.ts'
+import { idOf, interfacesOf, tableOf } from '../../../src/engines/network/names.ts'
+import { DEFAULT_NETWORK_SETTINGS } from '../../../src/engines/network/settings.ts'
+import { temporaryFolder } from '../../support/folder.ts'
 import {
   callFrom,
   open,
@@ -28,8 +28,8 @@ import {
   startNeighbour,
   startResolver,
   tracesOf,
-} from '../support/machine/network.ts'
-import { TIMEOUT_MS, until } from '../support/until.ts'
+} from '../../support/machine/network.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const skip = (await reasonToSkip({ after })) ?? false
 // As root these tests must be able to run.
@@ -327,7 +327,7 @@ test('a view leaves nothing when it is closed, and the service leaves the machin
 })
 
 const SERVICE = `
-const { openNetworks } = await import(${JSON.stringify(fileURLToPath(new URL('../../src/engines/network/index.ts', import.meta.url)))})
+const { openNetworks } = await import(${JSON.stringify(fileURLToPath(new URL('../../../src/engines/network/index.ts', import.meta.url)))})
 const [folder, settings] = process.argv.slice(1)
 const networks = await openNetworks({ folder, settings: JSON.parse(settings), onProblem: console.error })
 const view = await networks.open('a build')

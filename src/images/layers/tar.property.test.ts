@@ -1,16 +1,18 @@
 /** Layers as `tar` of the system reads them, and as they are read again here. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { temporaryFolder } from '../../../test/support/folder.ts'
-import { contentsOf } from '../layers/folder.ts'
-import { packLayer, tarOf } from '../layers/pack.ts'
-import { unpackLayer } from '../layers/unpack.ts'
-import { LAYER_TIME } from './entry.ts'
+import { APP_USER, LAYER_TIME, type LayerEntry } from './entry.ts'
+import { contentsOf, folderEntry } from './folder.ts'
+import { packLayer, tarOf } from './pack.ts'
+import { headerOf } from './tar.ts'
+import { unpackLayer } from './unpack.ts'
 
 const run = promisify(execFile)
 const LIMITS = { files: 10_000, bytes: 1024 ** 3 }
@@ -131,4 +133,17 @@ test('every entry has the same time', async (t) => {
   const tar = Buffer.concat(pieces)
   assert.equal(Number.parseInt(tar.toString('latin1', 136, 147), 8), LAYER_TIME)
   assert.equal(Number.parseInt(tar.toString('latin1', 512 + 136, 512 + 147), 8), LAYER_TIME)
+})
+
+test('the headers of a layer are the bytes that they have always been, so that an old image is still read', () => {
+  const file = { path: 'app/a', kind: 'file' as const, mode: 0o644, owner: 0, size: 3 }
+  const entries: LayerEntry[] = [
+    folderEntry('app').entry,
+    file,
+    { ...file, path: 'app/ü', mode: 0o755, owner: APP_USER, size: 9 * 1024 ** 3 },
+    { ...file, path: `app/${'n'.repeat(150)}`, owner: APP_USER },
+    { ...file, path: 'app/link', kind: 'symlink', mode: 0o777, owner: APP_USER, size: 0, to: '../ü' },
+  ]
+  const digest = createHash('sha256').update(Buffer.concat(entries.map(headerOf)))
+  assert.equal(digest.digest('hex'), 'c71f69fc04e6538362b50277e23d751a52a5ffb1a9a9f530d3c636cfc0014598')
 })

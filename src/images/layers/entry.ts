@@ -25,8 +25,8 @@ export const WHITEOUT = '.wh.'
 export const OPAQUE = '.wh..wh..opq'
 
 export class LayerBroken extends Error {
-  constructor(how: string) {
-    super(`A layer of the image is broken: ${how}.`)
+  constructor(how: string, options?: ErrorOptions) {
+    super(`A layer of the image is broken: ${how}.`, options)
     this.name = 'LayerBroken'
   }
 }

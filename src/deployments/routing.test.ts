@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openRoutedModules } from '../../test/support/modules/routing.ts'
+import { until } from '../../test/support/until.ts'
+import { createCookieKeys } from '../apps/index.ts'
+import { systemClock } from '../base/index.ts'
+import type { EdgeMember } from '../edge/index.ts'
+import { createVault, DatabaseAway } from '../storage/index.ts'
+import { createRouting } from './routing.ts'
+
+test('an edge that connects while the database is away gets its routes when it is back', async (t) => {
+  const modules = await openRoutedModules(t)
+  const serving: EdgeMember[] = [modules.edge]
+  let connect: (member: EdgeMember) => void = () => undefined
+  let isAway = false
+  let failures = 0
+  const routing = createRouting({
+    ...modules,
+    clock: systemClock,
+    cookieKeyOf: createCookieKeys({ vault: createVault(Buffer.alloc(32, 1)) }),
+    domain: 'sites.example.com',
+    environments: {
+      ...modules.environments,
+      async routesRevision() {
+        if (!isAway) return modules.environments.routesRevision()
+        failures++
+        throw new DatabaseAway('away')
+      },
+    },
+    edges: {
+      ...modules.edges,
+      serving: () => serving,
+      onConnected(listener) {
+        connect = listener
+        return () => undefined
+      },
+    },
+  })
+  await routing.start()
+  t.after(() => routing.stop())
+  const late = { revision: null } as EdgeMember
+  isAway = true
+  serving.push(late)
+  connect(late)
+  await until(() => failures > 0)
+  assert.equal(late.revision, null)
+  isAway = false
+  await until(() => late.revision !== null)
+  assert.equal(late.revision, modules.edge.revision)
+})

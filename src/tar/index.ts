@@ -1,0 +1,5 @@
+export type { Bytes } from './bytes.ts'
+export type { Opaque, TarEntry, TarFormat, TarKind } from './entry.ts'
+export { type MarkEntry, opaqueAmong, putMarks, TarMissing } from './marks.ts'
+export { createTar, nameFor, type Raw } from './tar.ts'
+export { BLOCK, checksumOf, END, padding } from './write.ts'

@@ -1,0 +1,70 @@
+/** The bundle of a checkout is a cache: it is used only while it is made of the sources that are there. */
+import assert from 'node:assert/strict'
+import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { bundled, bundlesOf, newestOf, sourcesOf, stampOf } from '../../bin/bundle.js'
+import { temporaryFolder } from '../support/folder.ts'
+
+const EDGE = { program: 'role', part: 'edge' }
+
+const TOP = dirname(dirname(import.meta.dirname))
+
+async function checkout(t: TestContext) {
+  const top = join(await temporaryFolder(t), 'checkout')
+  const source = join(top, 'source.ts')
+  const folder = join(bundlesOf(top), 'made')
+  await mkdir(folder, { recursive: true })
+  await writeFile(source, 'first')
+  await writeFile(sourcesOf(folder, 'edge'), JSON.stringify([['source.ts', stampOf(source)]]))
+  await writeFile(newestOf(top), JSON.stringify({ madeIn: top, name: 'made' }))
+  return { top, source }
+}
+
+test('a bundle is used while its sources are as they were', async (t) => {
+  const { top } = await checkout(t)
+  assert.equal(bundled(top, EDGE), join(bundlesOf(top), 'made', 'role.js'))
+})
+
+test('a bundle is not used after a source was changed, in its size or its time', async (t) => {
+  const { top, source } = await checkout(t)
+  await utimes(source, 1, 1)
+  assert.equal(bundled(top, EDGE), undefined)
+  await writeFile(source, 'second')
+  assert.equal(bundled(top, EDGE), undefined)
+})
+
+test('a bundle is not used after a source was deleted', async (t) => {
+  const { top, source } = await checkout(t)
+  await rm(source)
+  assert.equal(bundled(top, EDGE), undefined)
+})
+
+test('a bundle is not used by a copy of its checkout, whose packages may be those of the first', async (t) => {
+  const { top } = await checkout(t)
+  await rename(top, `${top}-2`)
+  assert.equal(bundled(`${top}-2`, EDGE), undefined)
+})
+
+test('checkouts that share their packages each have a bundle', async (t) => {
+  const { top } = await checkout(t)
+  const other = `${top}-2`
+  await mkdir(other)
+  await symlink(join(top, 'node_modules'), join(other, 'node_modules'))
+  await writeFile(newestOf(other), JSON.stringify({ madeIn: other, name: 'another' }))
+  assert.equal(bundled(top, EDGE), join(bundlesOf(top), 'made', 'role.js'))
+})
+
+test('a checkout without a bundle, or with one that was cut off, runs its sources', async (t) => {
+  const { top } = await checkout(t)
+  await writeFile(newestOf(top), '{"madeIn":')
+  assert.equal(bundled(top, EDGE), undefined)
+  await rm(newestOf(top))
+  assert.equal(bundled(top, EDGE), undefined)
+})
+
+for (const part of ['command-line', 'agent', 'edge', 'control']) {
+  test(`the ${part} that these tests start is bundled`, () => {
+    assert.ok(bundled(TOP, { program: 'role', part }), 'Sources have changed since: run node test/prepare.ts')
+  })
+}
