@@ -86,23 +86,27 @@ for (const [type, name] of [
   ['tls-alpn-01', 'www.example.com'],
   ['dns-01', '*.sites.example.com'],
 ] as const) {
-  test(`a certificate is issued by ${type}, although the CA refuses a quarter of the nonces`, NEEDS_PEBBLE, async (t) => {
-    const { account, order, edge } = await begin(t, {
-      switches: { PEBBLE_WFE_NONCEREJECT: '25', PEBBLE_AUTHZREUSE: '0' },
-    })
-    const { accepted, key, read } = await order(await account(), name, [type])
-    assert.equal(accepted, type)
-    assert.deepEqual(read.names, [name])
-    assert.match(read.issuer, /Pebble/)
-    assert.ok(read.notBefore < read.notAfter)
-    const leaf = new X509Certificate(read.chain)
-    assert.ok(leaf.checkPrivateKey(createPrivateKey(key)))
-    assert.equal(leaf.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
-    assert.ok(read.chain.split('BEGIN CERTIFICATE').length > 2, 'the chain has an intermediate')
-    assert.match(renewalId(read.chain) ?? '', /^[\w-]{10,}\.[\w-]{8,}$/)
-    assert.deepEqual(edge.challenges(), { http: {}, alpn: {} })
-    if (type !== 'dns-01') assert.ok(edge.asked.includes(`${type} ${name}`))
-  })
+  test(
+    `a certificate is issued by ${type}, although the CA refuses a quarter of the nonces`,
+    NEEDS_PEBBLE,
+    async (t) => {
+      const { account, order, edge } = await begin(t, {
+        switches: { PEBBLE_WFE_NONCEREJECT: '25', PEBBLE_AUTHZREUSE: '0' },
+      })
+      const { accepted, key, read } = await order(await account(), name, [type])
+      assert.equal(accepted, type)
+      assert.deepEqual(read.names, [name])
+      assert.match(read.issuer, /Pebble/)
+      assert.ok(read.notBefore < read.notAfter)
+      const leaf = new X509Certificate(read.chain)
+      assert.ok(leaf.checkPrivateKey(createPrivateKey(key)))
+      assert.equal(leaf.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
+      assert.ok(read.chain.split('BEGIN CERTIFICATE').length > 2, 'the chain has an intermediate')
+      assert.match(renewalId(read.chain) ?? '', /^[\w-]{10,}\.[\w-]{8,}$/)
+      assert.deepEqual(edge.challenges(), { http: {}, alpn: {} })
+      if (type !== 'dns-01') assert.ok(edge.asked.includes(`${type} ${name}`))
+    },
+  )
 }
 
 test('the account of a key is found again, and its address can be changed', NEEDS_PEBBLE, async (t) => {
