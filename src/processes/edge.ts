@@ -1,7 +1,7 @@
 /** The process of an edge. */
 
 import { tlsPortOf } from '../addresses.ts'
-import { processName } from '../base/index.ts'
+import { isProcessGone, processName } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
 import { type EdgeSettings, type JobSocket, type JobSocketSource, runEdge } from '../edge/index.ts'
 import type { Config } from '../settings.ts'
@@ -42,6 +42,7 @@ export async function runEdgeProcess(config: Config) {
     controlSocket: files.controlSocket,
     agentSocket: files.agentSocket,
     jobSockets,
+    isGone: isProcessGone,
   })
   life.ready(null)
   ready.resolve()
