@@ -3,7 +3,7 @@
  * one: what a write replaces belongs to no other row and can be removed at once, and no environment shares a blob with another.
  */
 import { readFile } from 'node:fs/promises'
-import { type Log, randomToken } from '../../base/index.ts'
+import { createSlots, type Log, randomToken } from '../../base/index.ts'
 import { BlobNotFound, type Blobs, collectBlobs, type Digest, StorageUnavailable } from '../../storage/index.ts'
 
 /** Exactly one of the two. */
@@ -15,11 +15,19 @@ export const INLINE_BYTES = 2048
 const newHead = (): Buffer => Buffer.from(`${randomToken()}\n`)
 const HEAD_BYTES = newHead().length
 
+/** One value is in memory several times on its way, and archives need the store, too. */
+const WRITES = { max: 8, maxOfOwner: 4 }
+const READS = { max: 16, maxOfOwner: 8 }
+const wait = { maxMs: 5000, error: () => new StorageUnavailable('the object store is too slow for what apps keep') }
+
 /** At once. While there are more, those who write blobs wait, so that what is to be removed does not grow without bound. */
-const MAX_REMOVALS = 32
+const MAX_REMOVALS = 4
+/** For more than these no write waits: where many small values go for a large one, the garbage collection removes the rest. */
+const MAX_AWAITED = 8
 
 export function createBodies({ blobs, log }: { blobs: Blobs; log: Log }) {
   const removals = new Set<Promise<unknown>>()
+  const [inWriteSlot, inReadSlot] = [createSlots({ ...WRITES, wait }), createSlots({ ...READS, wait })]
 
   function startRemoval(digest: Digest) {
     const removal = blobs
@@ -34,16 +42,17 @@ export function createBodies({ blobs, log }: { blobs: Blobs; log: Log }) {
 
   return {
     /** What is not for the row is on stable storage when it resolves. */
-    async keep(value: Uint8Array): Promise<Body> {
+    async keep(environmentId: string, value: Uint8Array): Promise<Body> {
       if (value.byteLength <= INLINE_BYTES) return { digest: null, body: Buffer.from(value).toString('base64') }
-      const { digest } = await blobs.put(pieces(newHead(), value))
+      const { digest } = await inWriteSlot(environmentId, () => blobs.put(pieces(newHead(), value)))
       return { digest, body: null }
     },
 
     /** Undefined if the store does not have it any more. */
-    async read({ digest, body }: Body): Promise<Buffer | undefined> {
+    async read(environmentId: string, { digest, body }: Body): Promise<Buffer | undefined> {
       if (digest === null) return Buffer.from(body, 'base64')
-      const content = await blobs.withFile(digest, (file) => readFile(file)).catch(unlessMissing)
+      const reading = () => blobs.withFile(digest, (file) => readFile(file)).catch(unlessMissing)
+      const content = await inReadSlot(environmentId, reading)
       return content?.subarray(HEAD_BYTES)
     },
 
@@ -52,8 +61,8 @@ export function createBodies({ blobs, log }: { blobs: Blobs; log: Log }) {
      * `mayWait`, leaves it to the garbage collection.
      */
     async discard(digests: readonly Digest[], { mayWait }: { mayWait: boolean }) {
-      for (const digest of digests) {
-        while (mayWait && removals.size >= MAX_REMOVALS) await Promise.race(removals)
+      for (const [at, digest] of digests.entries()) {
+        while (mayWait && at < MAX_AWAITED && removals.size >= MAX_REMOVALS) await Promise.race(removals)
         if (removals.size < MAX_REMOVALS) startRemoval(digest)
       }
     },

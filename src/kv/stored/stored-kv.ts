@@ -49,7 +49,7 @@ export function createStoredKv(parts: StoredKvParts) {
 
   /** Stores the bytes and writes the row. What is not needed then is removed. */
   async function write(value: Uint8Array, wanted: Omit<Write, 'body' | 'bytes'>) {
-    const body = await bodies.keep(value)
+    const body = await bodies.keep(wanted.environmentId, value)
     // If this rejects, it may have been committed nevertheless: the blob is left to the garbage collection.
     const written = await together((tx) => rows.write(tx, { ...wanted, body, bytes: bytesOf(value) }))
     const unneeded = written.isDone ? written.gone : body.digest ? [body.digest] : []
@@ -102,7 +102,7 @@ export function createStoredKv(parts: StoredKvParts) {
       for (;;) {
         const row = await rows.find(at)
         if (!row) return undefined
-        const value = await bodies.read(row)
+        const value = await bodies.read(environmentId, row)
         if (value) {
           await noteUse(at, row)
           return value
