@@ -58,6 +58,18 @@ test('equal values of two environments are two blobs, and one that is replaced o
   assert.deepEqual(await values.get(theirs, 'a'), text('same', LARGE / 4))
 })
 
+test('where many values go for a large one, the garbage collection removes what is left of them', async (t) => {
+  const { server, values, ours, stored } = await open(t, { blocks: 100 })
+  for (let number = 0; number < 100; number++) await values.put(ours, `key ${number}`, text('x', 3000))
+  await values.put(ours, 'large', text('x', 99 * 4096))
+  await values.settled()
+  assert.ok(stored().length > 1)
+  for (const object of server.objects.values()) object.time -= 60 * 60_000
+  await values.collect()
+  assert.equal(stored().length, 1)
+  assert.deepEqual(await values.get(ours, 'large'), text('x', 99 * 4096))
+})
+
 test('while the store is away small values go on, larger ones fail in bounded time, and nothing is counted for them', async (t) => {
   const counted: Growth = { bytes: 0, files: 0 }
   const { server, values, ours, emptyCache } = await open(t, {
