@@ -193,7 +193,7 @@ export async function openBlobs(files: DataFiles, config: Config, owner: string)
     archives: existsSync(blobs) ? createMovingBlobs(await openDiskBlobs(blobs), archives) : archives,
     logs: existsSync(storedLogs) ? createMovingBlobs(await openDiskBlobs(storedLogs), logs) : logs,
     caches: inStore.blobs({ folder: 'caches', isForCallers: true }),
-    values: inStore.blobs({ folder: 'values', isForCallers: true }),
+    values: inStore.blobs({ folder: 'values', isForCallers: true, isUnique: true }),
     isRemote: true,
   }
 }

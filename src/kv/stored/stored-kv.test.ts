@@ -70,6 +70,23 @@ test('where many values go for a large one, the garbage collection removes what 
   assert.deepEqual(await values.get(ours, 'large'), text('x', 99 * 4096))
 })
 
+test('a value costs one request to the store, and so does the one that it replaces', async (t) => {
+  const { server, values, ours, theirs, emptyCache } = await open(t)
+  const methods = () => server.seen.splice(0).map(({ method }) => method)
+  // The first removal finds out whom the bucket belongs to.
+  for (const letter of 'ab') await values.put(theirs, 'a', text(letter, LARGE))
+  await values.settled()
+  methods()
+  await values.put(ours, 'a', text('a', LARGE))
+  assert.deepEqual(methods(), ['PUT'])
+  await values.put(ours, 'a', text('b', LARGE))
+  await values.settled()
+  assert.deepEqual(methods(), ['PUT', 'DELETE'])
+  await emptyCache()
+  for (const _ of [1, 2]) assert.deepEqual(await values.get(ours, 'a'), text('b', LARGE))
+  assert.deepEqual(methods(), ['GET'])
+})
+
 test('while the store is away small values go on, larger ones fail in bounded time, and nothing is counted for them', async (t) => {
   const counted: Growth = { bytes: 0, files: 0 }
   const { server, values, ours, emptyCache } = await open(t, {

@@ -32,7 +32,7 @@ export async function openStoredValues(t: TestContext, { blocks = 4, ...given }:
       timeouts: { ...TIMEOUTS, writeMs: 300, readMs: 60_000, pauseMs: 2 },
     })
     t.after(inStore.close)
-    const blobs = inStore.blobs({ folder: 'values', isForCallers: true })
+    const blobs = inStore.blobs({ folder: 'values', isForCallers: true, isUnique: true })
     const values = await openStoredKv({
       ...{ sql, clock, blobs, folders, limits, log: createLog('silent'), exists: environments.exists },
       ...{ isHeld: async () => held.isHeld, ...given },
