@@ -1,4 +1,4 @@
-/** The key-value store on rows and the small server for tests, beside the folder that values were in before. */
+/** The key-value store on rows and an object store, beside the folder that values were in before. */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -7,12 +7,27 @@ import { createFolderKv, openStoredKv } from '../../../src/kv/index.ts'
 import { openS3Store } from '../../../src/storage/blobs/s3/blobs-s3.ts'
 import { TIMEOUTS } from '../../../src/storage/blobs/s3/client.ts'
 import { BLOCK, type KvGiven } from '../../suites/kv.ts'
+import type { Store } from '../../suites/object-store.ts'
 import { temporaryFolder } from '../folder.ts'
 import { openModules } from '../modules/deployments.ts'
 import { BUCKET, KEYS, startS3Server } from './s3-server.ts'
 
-export async function openStoredValues(t: TestContext, { blocks = 4, ...given }: KvGiven = {}) {
+/** On the small server of the tests. */
+export async function openStoredValues(t: TestContext, given: KvGiven = {}) {
   const server = await startS3Server(t)
+  const { endpoint, region } = server
+  return {
+    server,
+    stored: () => [...server.objects.keys()].filter((key) => key.includes('/values/')),
+    ...(await openValuesOn(t, { endpoint, region, bucket: BUCKET, ...KEYS }, given)),
+  }
+}
+
+let prefixes = 0
+
+export async function openValuesOn(t: TestContext, store: Store, { blocks = 4, ...given }: KvGiven = {}) {
+  const { endpoint, secret, ...bucket } = store
+  const prefix = `values/${++prefixes}`
   const modules = await openModules(t)
   const { sql, clock, environments, folders } = modules
   const limits = { totalBytes: blocks * BLOCK }
@@ -22,14 +37,11 @@ export async function openStoredValues(t: TestContext, { blocks = 4, ...given }:
   async function openOne() {
     const cache = await temporaryFolder(t)
     const inStore = await openS3Store({
-      bucket: {
-        ...{ endpoint: new URL(server.endpoint), bucket: BUCKET, region: server.region, isPathStyle: true },
-        ...{ keyId: KEYS.keyId, secret: new Secret(KEYS.secret) },
-      },
-      prefix: 'values-test',
+      bucket: { ...bucket, endpoint: new URL(endpoint), secret: new Secret(secret), isPathStyle: true },
+      prefix,
       owner: 'tests',
       cache: { folder: cache, maxBytes: 1e9 },
-      timeouts: { ...TIMEOUTS, writeMs: 300, readMs: 60_000, pauseMs: 2 },
+      timeouts: { ...TIMEOUTS, writeMs: 1000, readMs: 60_000, pauseMs: 2 },
     })
     t.after(inStore.close)
     const blobs = inStore.blobs({ folder: 'values', isForCallers: true, isUnique: true })
@@ -47,12 +59,11 @@ export async function openStoredValues(t: TestContext, { blocks = 4, ...given }:
   const { values, blobs, cache } = await openOne()
   const [ours, theirs] = [(await modules.environment()).id, (await modules.environment()).id]
   return {
-    ...{ server, modules, sql, clock, environments, folders, held, values, blobs, ours, theirs },
+    ...{ modules, sql, clock, environments, folders, held, values, blobs, ours, theirs },
     start: async () => (await openOne()).values,
     /** As a service without an object store keeps them. */
     files: createFolderKv({ clock, folderOf: folders.values, limits }),
     filesOf: async (id: string) => (await readdir(folders.values(id)).catch(() => [])).length,
-    stored: () => [...server.objects.keys()].filter((key) => key.startsWith('values-test/values/')),
     async emptyCache() {
       for (const name of await readdir(cache)) if (name !== 'aside') await rm(join(cache, name), { recursive: true })
     },
