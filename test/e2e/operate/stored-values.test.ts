@@ -1,17 +1,21 @@
 /** Values of apps with an object store: the small server of the tests, which can be stopped. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { statement } from '../../../src/storage/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { BUCKET, KEYS, type S3Server, startS3Server } from '../../support/object-store/s3-server.ts'
 import { settingsFor } from '../../support/object-store/service.ts'
+import { OF_SQLITE } from '../../support/postgres/databases.ts'
 import { NEEDS_POSTGRES, startPostgres } from '../../support/postgres/server.ts'
 import { appAt, CALLER } from '../../support/service/app-calls.ts'
 import { deploy, untilDone } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
+import { HEADLAND } from '../../support/service/headland.ts'
 import { startService, type TestService } from '../../support/service/service.ts'
 import { until } from '../../support/until.ts'
 
@@ -100,6 +104,26 @@ test('while the bucket is away small values go on, and larger ones get 503 with 
   assert.equal((await app.get('large')).bytes, LARGE + 2)
   assert.equal((await app.put('large', { length: LARGE + 1 })).status, 204)
   assert.equal((await app.get('large')).bytes, LARGE + 3)
+})
+
+test('a backup has the rows of values, and a restored service finds all of them', OF_SQLITE, async (t) => {
+  const { server, service, app, environment } = await setUp(t, 'values-e')
+  assert.equal((await app.put('small', { body: '"kept"' })).status, 204)
+  assert.equal((await app.put('large', { length: LARGE })).status, 204)
+  const folder = await temporaryFolder(t)
+  const [file, dataDir] = [join(folder, 'backup'), join(folder, 'restored')]
+  const settings = settingsOf(server, 'values-e')
+  const headland = (at: string, ...args: string[]) =>
+    promisify(execFile)(process.execPath, [HEADLAND, ...args], {
+      env: { PATH: process.env.PATH, HEADLAND_DATA_DIR: at, ...settings },
+    })
+  await headland(service.dataDir, 'backup', file)
+  await service.stop()
+  await headland(dataDir, 'restore', file, '--key-file', join(service.dataDir, 'master.key'))
+  const restored = await startService(t, { dataDir, settings })
+  const same = await appAgain(restored, environment)
+  assert.equal((await same.get('small')).text, '"kept"')
+  assert.equal((await same.get('large')).bytes, LARGE + 2)
 })
 
 test('a new machine on the same database and bucket has the values; while the database is away calls get 503', {
