@@ -166,6 +166,8 @@ export type BlobStores = {
   logs: Blobs | undefined
   /** Copies of the caches of builds. Undefined where there are none. */
   caches: Blobs | undefined
+  /** What apps keep in the key-value store. Undefined where it is in files. */
+  values: Blobs | undefined
   /** Whether blobs are in an object store. */
   isRemote: boolean
 }
@@ -177,7 +179,7 @@ export async function openBlobs(files: DataFiles, config: Config, owner: string)
   if (!store) {
     // What was brought back from a bucket is read where it is.
     const logs = existsSync(storedLogs) ? await openDiskBlobs(storedLogs) : undefined
-    return { archives: await openDiskBlobs(blobs), logs, caches: undefined, isRemote: false }
+    return { archives: await openDiskBlobs(blobs), logs, caches: undefined, values: undefined, isRemote: false }
   }
   const { createMovingBlobs, openS3Store } = await import('./storage/blobs/s3/blobs-s3.ts')
   const inStore = await openS3Store({
@@ -191,6 +193,7 @@ export async function openBlobs(files: DataFiles, config: Config, owner: string)
     archives: existsSync(blobs) ? createMovingBlobs(await openDiskBlobs(blobs), archives) : archives,
     logs: existsSync(storedLogs) ? createMovingBlobs(await openDiskBlobs(storedLogs), logs) : logs,
     caches: inStore.blobs({ folder: 'caches', isForCallers: true }),
+    values: inStore.blobs({ folder: 'values', isForCallers: true, isUnique: true }),
     isRemote: true,
   }
 }

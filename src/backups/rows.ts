@@ -7,7 +7,7 @@ import { checkProtection } from '../apps/index.ts'
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
 import { checkCertificateNames } from '../certificates/index.ts'
-import { resources } from '../contract/index.ts'
+import { LIMITS, resources } from '../contract/index.ts'
 import {
   checkDigest,
   checkedLogName,
@@ -43,6 +43,14 @@ function down(value: Value) {
 
 function label(value: Value) {
   if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
+}
+
+function valueName(value: Value) {
+  if (!/^[0-9a-f]{64}$/.test(String(value))) throw new Error('it is not the digest of a key')
+}
+
+function valueBytes(value: Value) {
+  if (Number(value) > LIMITS.valueBytes) throw new Error('the value is too large for a row')
 }
 
 function logName(value: Value) {
@@ -148,6 +156,14 @@ const TABLES: readonly Table[] = [
     columns: { environment_id: id, digest },
     read: (after) => statement`
       SELECT rowid AS at, environment_id, digest FROM stored_caches WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'kv_values',
+    since: sinceOf('values'),
+    columns: { environment_id: id, name: valueName, digest: orNull(checkDigest), body_bytes: valueBytes },
+    read: (after) => statement`
+      SELECT rowid AS at, environment_id, name, digest, octet_length(body) AS body_bytes FROM kv_values
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

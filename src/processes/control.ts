@@ -15,13 +15,13 @@ import {
   assembleRetention,
   createAdmission,
   createDeploying,
-  createHosting,
   createLive,
   createOnStall,
   createRecords,
   createRestoring,
   listenToApps,
   openEdges,
+  openHosting,
   openRequestLog,
   openStores,
   openTraffic,
@@ -126,7 +126,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(() => agent.stop())
   const machine = await openMachine(config, files.toolchain, { agent, log })
   started.defer(() => machine.close())
-  const hosting = createHosting({
+  const hosting = await openHosting({
     config,
     log,
     database,
@@ -134,6 +134,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     agent,
     edges,
     records,
+    stores,
     // No app runs before `retention` is made below, so none asks for space earlier.
     admitKvGrowth: (environmentId, growth) => retention.kvQuota.take(environmentId, growth),
   })

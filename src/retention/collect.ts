@@ -16,6 +16,7 @@ import {
   runtimeLogName,
 } from '../deployments/index.ts'
 import type { Images } from '../images/index.ts'
+import type { StoredKv } from '../kv/index.ts'
 import type { Operations } from '../operations/index.ts'
 import { requestLogName } from '../request-log/index.ts'
 import type { Instances } from '../runtime/index.ts'
@@ -44,6 +45,8 @@ type Parts = {
   storedCaches?: Pick<StoredCaches, 'collect'> | undefined
   /** Undefined where all logs are in their files. */
   storedLogs?: Pick<StoredParts, 'collect'> | undefined
+  /** Undefined where values of the key-value store are files. */
+  storedValues?: Pick<StoredKv, 'collect'> | undefined
   figures: Pick<Figures, 'forgetAllBut'>
 }
 
@@ -109,6 +112,7 @@ export function createCollect(parts: Parts) {
     },
     storedCaches: async () => (await parts.storedCaches?.collect(isBeingCopied)) ?? 0,
     storedLogs: async () => (await parts.storedLogs?.collect(isBeingCopied)) ?? 0,
+    storedValues: async () => (await parts.storedValues?.collect()) ?? 0,
 
     async tools() {
       await toolchains.sweep()

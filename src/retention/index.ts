@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import type { Accounts } from '../accounts/index.ts'
 import type { Archives } from '../archives/index.ts'
+import type { StoredKv } from '../kv/index.ts'
 import type { LogMoving } from '../storage/index.ts'
 import { type Collect, createCollect } from './collect.ts'
 import { createDiskSpace } from './disk-space.ts'
@@ -34,6 +35,8 @@ type Given = Omit<
   accounts: Accounts
   /** Undefined where logs stay on the disk. */
   logMoving?: LogMoving | undefined
+  /** Undefined where values of the key-value store are files. */
+  storedValues?: Pick<StoredKv, 'collect' | 'sizeOf' | 'start' | 'stop'> | undefined
 }
 
 /** The whole module, for one data folder. */
@@ -81,9 +84,10 @@ export function createRetention(given: Given) {
     start() {
       rounds.start()
       logMoves?.start()
+      given.storedValues?.start()
     },
     async stop(graceMs: number) {
-      await Promise.all([rounds.stop(graceMs), logMoves?.stop(graceMs)])
+      await Promise.all([rounds.stop(graceMs), logMoves?.stop(graceMs), given.storedValues?.stop(graceMs)])
     },
   }
 }

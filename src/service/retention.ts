@@ -24,7 +24,7 @@ export function assembleRetention(parts: Parts) {
   const { sql, clock, accounts, environments, operations } = database
   const { builds, buildRetention, deployments } = records
   const { archives, outputs, images, packages, logs, storedLogs, logMoving, storedCaches, ballast } = stores
-  const { folders, instances } = hosting
+  const { folders, instances, storedValues } = hosting
   const { dataDir, keepHistory, keepDeployments, accountBytes, accountFiles, diskReserve } = config
   return createRetention({
     sql,
@@ -44,6 +44,7 @@ export function assembleRetention(parts: Parts) {
     storedLogs,
     logMoving,
     storedCaches,
+    storedValues,
     ballast,
     toolchains: machine.toolchains,
     folders,

@@ -32,6 +32,7 @@ export async function openStores({ config, files, database, keyId }: Parts) {
     packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
     ...(await openLineLogs({ folder: files.logs, sql, clock, blobs: blobs.logs, isMoving: blobs.isRemote })),
     storedCaches: await openStoredCaches(database, blobs),
+    valueBlobs: blobs.values,
     ballast: createBallast(files.ballast),
   }
 }
