@@ -19,7 +19,10 @@ export type DesiredApp = {
   /** The port that it listens on. */
   port: number
   user: { uid: number; gid: number }
-  /** Folders of the image that it may write, as absolute paths. Each instance has its own, in memory. */
+  /**
+   * Folders of the image that it may write, as absolute paths. Each instance has its own, in memory, which begins empty: what the
+   * image has in such a folder is not seen.
+   */
   writable: readonly string[]
   /** Of each writable folder, and of /tmp. */
   scratchBytes: number

@@ -103,20 +103,11 @@ const toReference = (
 })
 
 /**
- * Folders in memory with a size: there is no other limit for what an app writes on a node. A volume begins with what the image
- * has in the folder, and is removed with its container.
+ * Folders in memory with a size: a swarm has no other limit for what an app writes on a node. They begin empty, whatever the
+ * image has there. A volume in memory is no choice: Swarm makes one of each that nothing ever removes.
  */
-function mountsOf({ writable, scratchBytes, user: { uid, gid } }: DesiredApp): MountSpec[] {
-  const options = { type: 'tmpfs', device: 'tmpfs', o: `size=${scratchBytes},uid=${uid},gid=${gid},nosuid,nodev` }
-  return [
-    { Type: 'tmpfs', Target: '/tmp', TmpfsOptions: { SizeBytes: scratchBytes, Mode: 0o1777 } },
-    ...writable.map((path): MountSpec => {
-      if (!/^\/[^/]/.test(path) || path.split('/').includes('..')) throw new Error(`${path} is no folder of an image`)
-      return {
-        Type: 'volume',
-        Target: path,
-        VolumeOptions: { Labels: {}, DriverConfig: { Name: 'local', Options: options } },
-      }
-    }),
-  ]
-}
+const mountsOf = ({ writable, scratchBytes }: DesiredApp): MountSpec[] =>
+  ['/tmp', ...writable].map((path) => {
+    if (!/^\/[^/]/.test(path) || path.split('/').includes('..')) throw new Error(`${path} is no folder of an image`)
+    return { Type: 'tmpfs', Target: path, TmpfsOptions: { SizeBytes: scratchBytes, Mode: 0o1777 } }
+  })

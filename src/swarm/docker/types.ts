@@ -9,13 +9,7 @@ export type SecretReference = {
   File: { Name: string; UID: string; GID: string; Mode: number }
 }
 
-export type MountSpec =
-  | { Type: 'tmpfs'; Target: string; TmpfsOptions: { SizeBytes: number; Mode: number } }
-  | {
-      Type: 'volume'
-      Target: string
-      VolumeOptions: { Labels: Labels; DriverConfig: { Name: string; Options: Readonly<Record<string, string>> } }
-    }
+export type MountSpec = { Type: 'tmpfs'; Target: string; TmpfsOptions: { SizeBytes: number; Mode: number } }
 
 export type ContainerSpec = {
   Image: string
