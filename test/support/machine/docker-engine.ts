@@ -15,6 +15,9 @@ import { BASE_FILES, BASE_IMAGE, CERTIFICATES, CLI_PLUGINS, dockerEnvironment } 
 
 const MAX_MS = 300_000
 const STOP_MS = 30_000
+const MAX_LINES = 1000
+/** Processes that were asked to end: one that ends by itself reports why. */
+const ending = new WeakSet<ChildProcess>()
 /** A test that is killed leaves no running process behind. */
 export const WITH_US = ['--pdeathsig', 'KILL']
 
@@ -116,15 +119,16 @@ const firstOf = ({ pid }: ChildProcess): number | undefined =>
 async function untilItListens(machine: ChildProcess) {
   const lines: string[] = []
   const exited = once(machine, 'exit').then(() => {
-    throw new Error(`dockerd ended before it listened:\n${lines.join('\n')}`)
+    throw new Error(`dockerd ended:\n${lines.join('\n')}`)
   })
   const listens = new Promise<void>((resolve) => {
     createInterface({ input: machine.stderr as Readable }).on('line', (line) => {
-      if (lines.length < 1000) lines.push(line)
+      if (lines.push(line) > MAX_LINES) lines.shift()
       if (line.includes('API listen on')) resolve()
     })
   })
   await Promise.race([listens, exited])
+  exited.catch((error) => process.stderr.write(ending.has(machine) ? '' : `${error.message}\n`))
 }
 
 /**
@@ -155,6 +159,7 @@ async function importBase({ docker, environment }: DockerEngine) {
 /** Asks a process to end, and kills the child where that takes too long. */
 export async function end(child: ChildProcess, pidOf: () => number | undefined) {
   if (child.exitCode !== null || child.signalCode !== null) return
+  ending.add(child)
   const exited = once(child, 'exit')
   const pid = pidOf()
   if (pid !== undefined) process.kill(pid, 'SIGTERM')
