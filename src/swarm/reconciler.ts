@@ -67,7 +67,11 @@ export function createReconciler(parts: ReconcilerParts) {
   }
 
   async function secretsIn(scope?: readonly string[]) {
-    const found = await docker.secrets({ label: [`${LABELS.cluster}=${cluster}`] })
+    const names = scope?.map((deployment) => serviceName(cluster, deployment))
+    const found = await docker.secrets({
+      label: [`${LABELS.cluster}=${cluster}`],
+      ...(names ? { name: names } : {}),
+    })
     return found.filter(({ Spec }) => scope?.includes(Spec.Labels?.[LABELS.deployment] ?? '') ?? true)
   }
 

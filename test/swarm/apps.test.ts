@@ -1,6 +1,7 @@
 /** Apps on a real swarm of three engines: placed, woken, isolated, restarted, and removed. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { dockerSeccomp } from '../../src/engines/index.ts'
 import { NEEDS_REGISTRY } from '../support/images/registry.ts'
 import { NEEDS_SWARM, type Swarm, startSwarm } from '../support/machine/swarm.ts'
 import { type Cluster, createCluster } from '../support/swarm/cluster.ts'
@@ -59,6 +60,28 @@ test('an app is created and answers, sleeps, and wakes', { skip }, async (t) => 
   const urls = cluster.urls('one')
   assert.equal(new Set(urls).size, 3)
   for (const url of urls) await until(async () => (await swarm.visit(url))?.text === 'hello from one', `${url} answers`)
+})
+
+test('rounds go on by themselves, and a hint makes one at once', { skip }, async (t) => {
+  t.after(removeAll)
+  const stopping = new AbortController()
+  const running = cluster.run(stopping.signal)
+  cluster.want('hinted', { replicas: 0 })
+  // Without a hint, the next round about everything finds it.
+  const isMade = async () => (await swarm.docker.services({})).length === 1
+  await until(isMade, 'the service is there')
+  cluster.want('hinted', { replicas: 1 })
+  cluster.hint('hinted')
+  await until(() => cluster.running('hinted').length === 1, 'it is awake')
+  await answerOf('hinted')
+  cluster.want('hinted', { replicas: 0 })
+  cluster.hint('hinted')
+  await until(() => cluster.of('hinted').length === 0, 'it sleeps')
+  cluster.forget('hinted')
+  cluster.hint('hinted')
+  await until(async () => !(await isMade()), 'the service is gone')
+  stopping.abort()
+  await running
 })
 
 test('an app runs in its region, and a region that no node has is named', { skip }, async (t) => {
@@ -194,6 +217,8 @@ test('an app has no privilege, writes where it may, and is ended at its limit of
   assert.equal(container.HostConfig.Memory, 192 * 1024 * 1024)
   assert.equal(container.HostConfig.PidsLimit, 60)
   assert.equal(container.HostConfig.NanoCpus, 1_000_000_000)
+  const profile = `seccomp=${JSON.stringify(dockerSeccomp())}`
+  assert.deepEqual(container.HostConfig.SecurityOpt.toSorted(), ['no-new-privileges=true', profile])
 
   const [url = ''] = cluster.urls('inside')
   assert.equal(await swarm.visit(`${url}/memory`), undefined)

@@ -1,6 +1,7 @@
 /** The process that changes a swarm dies between any two writes; the next one makes the swarm what it should be. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Problem } from '../../src/contract/index.ts'
 import type { Docker } from '../../src/swarm/index.ts'
 import { NEEDS_REGISTRY } from '../support/images/registry.ts'
 import { NEEDS_SWARM, type Swarm, startSwarm } from '../support/machine/swarm.ts'
@@ -146,6 +147,35 @@ test('a process that may not write any more writes nothing, in the middle of a r
   assert.equal(services.length + secrets.length, 2)
   assert.deepEqual(await cluster.round(), { isOurs: false, changes: 0, failed: [] })
   allowed = Number.POSITIVE_INFINITY
+  await removeAll(cluster)
+})
+
+test('while a node has an engine that cannot isolate apps, nothing is started, and the rest is done', {
+  skip,
+}, async () => {
+  const cluster = createCluster({ cluster: 'old', docker: swarm.docker, image })
+  cluster.want('sleeps')
+  cluster.want('goes', { replicas: 0 })
+  await cluster.round()
+  const nodes = async () => {
+    const [one, ...others] = await swarm.docker.nodes()
+    assert.ok(one)
+    return [{ ...one, Description: { ...one.Description, Engine: { EngineVersion: '24.0.7' } } }, ...others]
+  }
+  cluster.renew({ docker: { ...swarm.docker, nodes } })
+  cluster.want('sleeps', { replicas: 0 })
+  cluster.want('new', { replicas: 0 })
+  cluster.forget('goes')
+  const { failed } = await cluster.round()
+  assert.deepEqual(
+    failed.map(({ deployment, error }) => [deployment, (error as Problem).reason]),
+    [['new', 'ISOLATION_MISSING']],
+  )
+  const { services } = await contents()
+  assert.deepEqual(
+    services.map(({ name, replicas }) => [name, replicas]),
+    [['hl-old-sleeps', 0]],
+  )
   await removeAll(cluster)
 })
 

@@ -35,8 +35,25 @@ export type DockerProfile = { defaultAction: string; archMap: readonly object[];
 
 const WORD = 0xffff_ffff
 const TYPE_BITS = 0xf
-/** SOCK_RAW, SOCK_RDM, SOCK_SEQPACKET, SOCK_DCCP, SOCK_PACKET: all other types are unknown to the kernel. */
-const OTHER_TYPES = [3, 4, 5, 6, 10]
+
+/** Some bits of a number: one comparison for several numbers keeps the profile short. */
+type Bits = { value: number; mask: number }
+
+/** The two families of the internet differ in one bit. */
+const INTERNET: Bits = { value: FAMILY.inet & FAMILY.inet6, mask: WORD - (FAMILY.inet ^ FAMILY.inet6) }
+/** Families below the last allowed one that are not allowed: 0; 3 and 11; 4 to 7 and 12 to 15; 8 and 9. */
+const OTHER_FAMILIES: readonly Bits[] = [
+  { value: 0, mask: WORD },
+  { value: 3, mask: WORD - 8 },
+  { value: 4, mask: WORD - 11 },
+  { value: 8, mask: WORD - 1 },
+]
+/** SOCK_RAW; SOCK_RDM, SOCK_SEQPACKET and SOCK_DCCP; SOCK_PACKET. All others are unknown to the kernel. */
+const OTHER_TYPES: readonly Bits[] = [
+  { value: 3, mask: TYPE_BITS },
+  { value: 4, mask: 12 },
+  { value: 8, mask: 8 },
+]
 
 const is = (index: number, value: number, mask = WORD): Condition => ({
   index,
@@ -102,22 +119,19 @@ function byAnswer(): Rule[] {
 }
 
 function sockets(): Rule[] {
-  const allowed: readonly number[] = Object.values(FAMILY)
-  const last = Math.max(...allowed)
-  const others = Array.from({ length: last }, (_, family) => family).filter((family) => !allowed.includes(family))
+  const has = (index: number, { value, mask }: Bits) => is(index, value, mask)
+  const last = Math.max(...Object.values(FAMILY))
   return [
-    refuse(['socket'], 'EAFNOSUPPORT', [...others.map((family) => is(0, family)), isMore(0, last)]),
+    refuse(['socket'], 'EAFNOSUPPORT', [...OTHER_FAMILIES.map((family) => has(0, family)), isMore(0, last)]),
     refuse(['socket'], 'EPROTONOSUPPORT', [is(0, FAMILY.netlink), isMore(2, NETLINK_ROUTE)]),
-    ...[FAMILY.inet, FAMILY.inet6].flatMap((family) => [
-      ...OTHER_TYPES.map((type) => refuse(['socket'], 'EPERM', [is(0, family), is(1, type, TYPE_BITS)])),
-      // Those between are no protocols of these types.
-      ...[
-        { type: TYPE.stream, protocol: PROTOCOL.tcp },
-        { type: TYPE.datagram, protocol: PROTOCOL.icmp6 },
-      ].map(({ type, protocol }) =>
-        refuse(['socket'], 'EPROTONOSUPPORT', [is(0, family), is(1, type, TYPE_BITS), isMore(2, protocol)]),
-      ),
-    ]),
+    ...OTHER_TYPES.map((type) => refuse(['socket'], 'EPERM', [has(0, INTERNET), has(1, type)])),
+    // Those between are no protocols of these types.
+    ...[
+      { type: TYPE.stream, protocol: PROTOCOL.tcp },
+      { type: TYPE.datagram, protocol: PROTOCOL.icmp6 },
+    ].map(({ type, protocol }) =>
+      refuse(['socket'], 'EPROTONOSUPPORT', [has(0, INTERNET), is(1, type, TYPE_BITS), isMore(2, protocol)]),
+    ),
   ]
 }
 

@@ -1,8 +1,13 @@
 /** A hostile or broken engine: a real server on a Unix socket that answers what it should not. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { Secret } from '../../base/index.ts'
 import { createDocker, isOlder } from './client.ts'
@@ -97,4 +102,41 @@ test('an update that is out of sequence is tried again with what is there now, a
     /out of sequence/,
   )
   assert.equal(updates, 8)
+})
+
+/** A CA of its own with a certificate of the engine and one of the service, as `dockerd --tlsverify` has them. */
+async function certificates(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const openssl = (...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder })
+  const fresh = ['req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+  await openssl(...fresh, '-x509', '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=ca', '-days', '2')
+  for (const name of ['engine', 'service']) {
+    const request = ['-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`]
+    await openssl(...fresh, ...request, '-addext', 'subjectAltName=IP:127.0.0.1')
+    const signed = ['-in', `${name}.csr`, '-CA', 'ca.pem', '-CAkey', 'ca.key', '-copy_extensions', 'copy']
+    await openssl('x509', '-req', ...signed, '-out', `${name}.pem`, '-days', '2')
+  }
+  const read = (name: string) => readFile(join(folder, name), 'utf8')
+  const of = async (name: string) => ({ cert: await read(`${name}.pem`), key: await read(`${name}.key`) })
+  return { ca: await read('ca.pem'), engine: await of('engine'), service: await of('service') }
+}
+
+test('by TCP, both sides prove who they are', async (t) => {
+  const { ca, engine: own, service } = await certificates(t)
+  const options = { ca, ...own, requestCert: true, rejectUnauthorized: true }
+  const server = createTlsServer(options, (_, response) => response.end('[]'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  t.after(() => server.closeAllConnections())
+  const { port } = server.address() as AddressInfo
+  const open = (tls: { ca: string; cert: string; key: string }) => {
+    const docker = createDocker({ address: { host: '127.0.0.1', port, tls }, timeoutMs: 5000 })
+    t.after(() => docker.close())
+    return docker
+  }
+  assert.deepEqual(await open({ ca, ...service }).nodes(), [])
+  const stranger = await certificates(t)
+  await assert.rejects(open({ ca, ...stranger.service }).nodes(), { name: 'DockerUnreachable' })
+  const wrongEngine = { ca: stranger.ca, ...service }
+  await assert.rejects(open(wrongEngine).nodes(), { name: 'DockerUnreachable', message: /certificate/ })
 })

@@ -60,6 +60,9 @@ export function createCluster({ cluster, docker, image, mayWrite = async () => t
       instances.clear()
       reconciler = createReconciler({ ...parts, ...change })
     },
+    /** Rounds by itself until the signal is aborted: `round` must not be called meanwhile. */
+    run: (signal: AbortSignal) => reconciler.run(signal),
+    hint: (deployment: string) => reconciler.hint(deployment),
     /** Rounds until it is so. */
     async roundsUntil<T>(look: () => T | Promise<T>, what: string) {
       return until(async () => {
