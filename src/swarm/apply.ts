@@ -2,7 +2,7 @@
 import type { DesiredApp } from './desired.ts'
 import type { Docker } from './docker/client.ts'
 import { isInUse, isMissing, isTaken } from './docker/failure.ts'
-import type { Service, ServiceSpec, SwarmSecret } from './docker/types.ts'
+import type { Labels, Service, ServiceSpec, SwarmSecret } from './docker/types.ts'
 import { variableParts } from './launch.ts'
 import { LABELS, labelsOf, secretName } from './names.ts'
 import type { Change } from './plan.ts'
@@ -10,7 +10,7 @@ import { specOf } from './spec.ts'
 
 export type WritingDocker = Pick<
   Docker,
-  'secrets' | 'createSecret' | 'removeSecret' | 'createService' | 'changeService' | 'removeService'
+  'services' | 'secrets' | 'createSecret' | 'removeSecret' | 'createService' | 'changeService' | 'removeService'
 >
 
 type Parts = {
@@ -37,8 +37,10 @@ export function createApply({ docker, cluster, variables, mayWrite }: Parts) {
   }
 
   const change = (service: string, to: (service: Service) => ServiceSpec | undefined) =>
-    // Asked again where another writer came between and it is tried again, too.
-    write(() => docker.changeService(service, to))
+    docker.changeService(service, async (found) => {
+      const spec = to(found)
+      return spec && write(async () => spec)
+    })
 
   async function secretsFor(app: DesiredApp, known: readonly SwarmSecret[]) {
     const texts = variableParts(await variables(app))
@@ -57,17 +59,31 @@ export function createApply({ docker, cluster, variables, mayWrite }: Parts) {
     } catch (error) {
       if (!isTaken(error)) throw error
       const found = (await docker.secrets({ name: [name] })).find(({ Spec }) => Spec.Name === name)
-      if (!found) throw error
+      if (!found || !isOurs(found.Spec.Labels, app)) throw error
       return found.ID
     }
   }
 
-  /** Resolves to the service that was changed, where one was. */
-  return async function apply(made: Change): Promise<string | undefined> {
+  async function makeService(app: DesiredApp, spec: ServiceSpec): Promise<void> {
+    try {
+      await write(() => docker.createService(spec))
+    } catch (error) {
+      if (!isTaken(error)) throw error
+      const found = (await docker.services({ name: [spec.Name] })).find(({ Spec }) => Spec.Name === spec.Name)
+      if (!found || !isOurs(found.Spec.Labels, app)) throw error
+    }
+  }
+
+  /** A name may be taken by another process that did the same before, or by a stranger. */
+  const isOurs = (labels: Labels = {}, app: DesiredApp): boolean =>
+    Object.entries(labelsOf(cluster, app)).every(([name, value]) => labels[name] === value)
+
+  return async function apply(made: Change): Promise<void> {
     switch (made.kind) {
       case 'create': {
         const spec = specOf(made.app, { cluster, secrets: await secretsFor(made.app, made.secrets) })
-        return (await write(() => docker.createService(spec)).catch(unless(isTaken)))?.ID
+        await makeService(made.app, spec)
+        return
       }
       case 'replace': {
         const spec = specOf(made.app, { cluster, secrets: await secretsFor(made.app, made.secrets) })
@@ -75,7 +91,7 @@ export function createApply({ docker, cluster, variables, mayWrite }: Parts) {
           ...spec,
           TaskTemplate: { ...spec.TaskTemplate, ForceUpdate: before.TaskTemplate.ForceUpdate ?? 0 },
         })).catch(unless(isMissing))
-        return made.service
+        return
       }
       case 'scale':
         await change(made.service, ({ Spec: spec }) =>
@@ -83,21 +99,21 @@ export function createApply({ docker, cluster, variables, mayWrite }: Parts) {
             ? undefined
             : { ...spec, Mode: { Replicated: { Replicas: made.replicas } } },
         ).catch(unless(isMissing))
-        return made.service
+        return
       case 'retry':
         await change(made.service, ({ Spec: spec }) => ({
           ...spec,
           Labels: { ...spec.Labels, [LABELS.retries]: String(made.retries) },
           TaskTemplate: { ...spec.TaskTemplate, ForceUpdate: (spec.TaskTemplate.ForceUpdate ?? 0) + 1 },
         })).catch(unless(isMissing))
-        return made.service
+        return
       case 'remove':
         await write(() => docker.removeService(made.service)).catch(unless(isMissing))
-        return undefined
+        return
       case 'removeSecret':
         // Where a service has just begun to use it again, the next round decides.
         await write(() => docker.removeSecret(made.secret)).catch(unless(isMissing, isInUse))
-        return undefined
+        return
     }
   }
 }

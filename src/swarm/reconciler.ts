@@ -49,6 +49,7 @@ const CONCURRENCY = 8
 /** The first one that applies seccomp profiles and no-new-privileges to tasks; an older one ignores them. */
 const MIN_ENGINE = '25.0'
 
+/** For as long as this process does the work: afterwards another one has reported what this one does not know. */
 export function createReconciler(parts: ReconcilerParts) {
   const { docker, cluster, clock, log, desired, variables, observe, mayWrite } = parts
   const apply = createApply({ docker, cluster, variables, mayWrite })

@@ -231,6 +231,26 @@ test('an app has no privilege, writes where it may, and is ended at its limit of
   for (const { docker } of swarm.nodes) assert.equal(await docker('volume', 'ls', '--quiet'), '')
 })
 
+test('apps of a node that is drained start elsewhere', { skip }, async (t) => {
+  t.after(removeAll)
+  const [first, second] = swarm.nodes
+  const availability = (to: 'active' | 'drain') =>
+    swarm.docker.changeNode(second.id, (spec) => ({ ...spec, Availability: to }))
+  t.after(() => availability('active'))
+  cluster.want('drained', { replicas: 2 })
+  await cluster.roundsUntil(() => cluster.running('drained').length === 2, 'they run')
+  await availability('drain')
+  const isMoved = () =>
+    cluster.of('drained').length === 2 && cluster.running('drained').every(({ node }) => node === first.id)
+  await cluster.roundsUntil(() => cluster.running('drained').length === 2 && isMoved(), 'both run on the other node')
+  const [region] = await cluster.regions()
+  assert.deepEqual(region, { region: 'EU-W', nodes: 2, available: 1 })
+  assert.ok(
+    cluster.running('drained').every(({ restarts }) => restarts === 0),
+    'this is no crash',
+  )
+})
+
 test('an app of a node that is cut off starts elsewhere, and one of them is left when it is back', {
   skip,
 }, async () => {

@@ -136,6 +136,28 @@ test('services and secrets of others stay, and those of the cluster that belong 
   for (const { ID } of await swarm.docker.secrets({})) await swarm.docker.removeSecret(ID)
 })
 
+test('a name that a stranger has taken is an error of that app, and what the stranger made stays', {
+  skip,
+}, async () => {
+  const cluster = createCluster({ cluster: 'taken', docker: swarm.docker, image })
+  const task = { TaskTemplate: { ContainerSpec: { Image: 'none' } }, Mode: { Replicated: { Replicas: 0 } } }
+  await swarm.docker.createService({ ...task, Name: 'hl-taken-one', Labels: {} })
+  await swarm.docker.createSecret('hl-taken-two-1-0', {}, Buffer.from('of a stranger'))
+  for (const name of ['one', 'two', 'three']) cluster.want(name, { replicas: 0 })
+  const { failed } = await cluster.round()
+  assert.deepEqual(failed.map(({ deployment }) => deployment).toSorted(), ['one', 'two'])
+  const { services } = await contents()
+  assert.deepEqual(
+    services.map(({ name, generation }) => [name, generation]),
+    [
+      ['hl-taken-one', undefined],
+      ['hl-taken-three', '1'],
+    ],
+  )
+  for (const { ID } of await swarm.docker.services({})) await swarm.docker.removeService(ID)
+  for (const { ID } of await swarm.docker.secrets({})) await swarm.docker.removeSecret(ID)
+})
+
 test('a process that may not write any more writes nothing, in the middle of a round too', { skip }, async () => {
   let allowed = Number.POSITIVE_INFINITY
   const cluster = createCluster({ cluster: 'fenced', docker: swarm.docker, image, mayWrite: async () => allowed-- > 0 })

@@ -30,6 +30,9 @@ const TRY_AGAIN_MS = 20
 /** Conditions of a list: any of the values of each. */
 export type Filters = Readonly<Record<string, readonly string[]>>
 
+/** Undefined leaves it as it is. Asked again where another writer came between. */
+type Changed<T> = T | undefined | Promise<T | undefined>
+
 export type DockerOptions = TransportOptions & {
   /** Where images need it: nodes pull with it. */
   registryLogin?: { user: string; password: Hidden; registry: string } | undefined
@@ -68,10 +71,10 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
         }
       : {}
 
-  /** Reads, changes and writes; where another writer came between, all of it again. Undefined leaves it as it is. */
+  /** Reads, changes and writes; where another writer came between, all of it again. */
   async function change<T extends { Version: { Index: number } }>(
     read: () => Promise<T>,
-    write: (found: T, version: string) => Promise<unknown> | undefined,
+    write: (found: T, version: string) => Promise<unknown>,
   ): Promise<void> {
     for (let tries = 1; ; tries++) {
       const found = await read()
@@ -108,12 +111,11 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
     service: (id: string) => inspect<Service>(`/services/${encodeURIComponent(id)}`),
     createService: (spec: ServiceSpec) =>
       ask<{ ID: string }>({ method: 'POST', path: '/services/create', body: spec, headers: withLogin() }),
-    /** Undefined leaves it as it is. */
-    changeService: (id: string, to: (service: Service) => ServiceSpec | undefined) =>
+    changeService: (id: string, to: (service: Service) => Changed<ServiceSpec>) =>
       change(
         () => inspect<Service>(`/services/${encodeURIComponent(id)}`),
-        (found, version) => {
-          const body = to(found)
+        async (found, version) => {
+          const body = await to(found)
           const path = `/services/${encodeURIComponent(id)}/update`
           return body && ask({ method: 'POST', path, query: { version }, body, headers: withLogin() })
         },
@@ -133,11 +135,11 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
 
     nodes: (filters: Filters = {}) => list<SwarmNode>('/nodes', filters),
     node: (id: string) => inspect<SwarmNode>(`/nodes/${encodeURIComponent(id)}`),
-    changeNode: (id: string, to: (spec: SwarmNode['Spec']) => SwarmNode['Spec'] | undefined) =>
+    changeNode: (id: string, to: (spec: SwarmNode['Spec']) => Changed<SwarmNode['Spec']>) =>
       change(
         () => inspect<SwarmNode>(`/nodes/${encodeURIComponent(id)}`),
-        (found, version) => {
-          const body = to(found.Spec)
+        async (found, version) => {
+          const body = await to(found.Spec)
           const path = `/nodes/${encodeURIComponent(id)}/update`
           return body && ask({ method: 'POST', path, query: { version }, body })
         },
@@ -146,11 +148,11 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
     networks: (filters: Filters) => list<Network>('/networks', filters),
     createNetwork: (spec: NetworkSpec) => ask<{ Id: string }>({ method: 'POST', path: '/networks/create', body: spec }),
 
-    changeCluster: (to: (spec: SwarmCluster['Spec']) => SwarmCluster['Spec'] | undefined) =>
+    changeCluster: (to: (spec: SwarmCluster['Spec']) => Changed<SwarmCluster['Spec']>) =>
       change(
         () => inspect<SwarmCluster>('/swarm'),
-        (found, version) => {
-          const body = to(found.Spec)
+        async (found, version) => {
+          const body = await to(found.Spec)
           return body && ask({ method: 'POST', path: '/swarm/update', query: { version }, body })
         },
       ),
