@@ -40,12 +40,15 @@ export function checkRegion(region: string): string {
 
 export const prefixOf = (cluster: string): string => `hl-${checkCluster(cluster)}-`
 
-export const serviceName = (cluster: string, deployment: string): string =>
-  checkName(prefixOf(cluster) + checkId(deployment))
+/** Not checked, so that one record with a wrong id does not stop the others: `checkedServiceName` is used to make one. */
+export const serviceName = (cluster: string, deployment: string): string => prefixOf(cluster) + deployment
+
+export const checkedServiceName = (cluster: string, deployment: string): string =>
+  checkName(serviceName(cluster, checkId(deployment)))
 
 /** Secrets never change: other variables have another generation. */
 export const secretName = (cluster: string, { deployment, generation }: Generation, part: number): string =>
-  checkName(`${serviceName(cluster, deployment)}-${generation}-${part}`)
+  checkName(`${checkedServiceName(cluster, deployment)}-${generation}-${part}`)
 
 type Generation = { deployment: string; generation: number }
 

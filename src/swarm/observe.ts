@@ -21,8 +21,9 @@ export type CountRestarts = (service: Service, slot: number, crashed: readonly T
 export function observedOf({ services, tasks, nodes }: Seen, countRestarts: CountRestarts): ObservedInstance[] {
   const nodeById = new Map(nodes.map((node) => [node.ID, node]))
   const regions = regionsOf(nodes)
+  const byService = Map.groupBy(tasks, ({ ServiceID }) => ServiceID)
   return services.flatMap((service) =>
-    [...slotsOf(tasks.filter(({ ServiceID }) => ServiceID === service.ID))].flatMap(([slot, inSlot]) => {
+    [...slotsOf(byService.get(service.ID) ?? [])].flatMap(([slot, inSlot]) => {
       const restarts = countRestarts(service, slot, inSlot.filter(hasCrashed))
       return shownOf(inSlot).map((task) => toInstance(service, task, { nodeById, regions, restarts }))
     }),

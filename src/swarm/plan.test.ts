@@ -64,6 +64,13 @@ test('what is missing is created, what sleeps is scaled, and what another genera
   )
 })
 
+test('a record with a wrong id is planned like any other, and fails alone when it is made', () => {
+  assert.deepEqual(changesOf({ desired: [app('../x'), app('one')] }), [
+    ['../x', 'create'],
+    ['one', 'create'],
+  ])
+})
+
 test('what belongs to no app is removed: the service first, then its secrets', () => {
   const gone = app('gone')
   assert.deepEqual(changesOf({ services: [serviceOf(gone)], secrets: [secretOf(gone), secretOf(app('lost'))] }), [

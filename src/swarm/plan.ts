@@ -35,21 +35,23 @@ const STABLE_MS = 600_000
 
 export function planOf({ cluster, desired, services, secrets, tasks, now }: Found): Work[] {
   const apps = new Map(desired.map((app) => [app.deployment, app]))
-  const ownService = (app: DesiredApp) =>
-    services.find(({ Spec }) => Spec.Name === serviceName(cluster, app.deployment))
-  const kept = new Set(desired.map(ownService))
+  const byName = new Map(services.map((service) => [service.Spec.Name, service]))
+  const byDeployment = Map.groupBy(secrets, ({ Spec }) => Spec.Labels?.[LABELS.deployment] ?? '')
+  const byService = Map.groupBy(tasks, ({ ServiceID }) => ServiceID)
+  const kept = new Set<Service>()
   const works = new Map<string, Change[]>()
   const add = (deployment: string, ...changes: Change[]) =>
     works.set(deployment, [...(works.get(deployment) ?? []), ...changes])
 
   for (const app of desired) {
-    const service = ownService(app)
-    const ofGeneration = secrets.filter(({ Spec }) => isOf(Spec.Labels ?? {}, app))
+    const service = byName.get(serviceName(cluster, app.deployment))
+    if (service) kept.add(service)
+    const ofGeneration = (byDeployment.get(app.deployment) ?? []).filter(({ Spec }) => isOf(Spec.Labels ?? {}, app))
     if (!service) add(app.deployment, { kind: 'create', app, secrets: ofGeneration })
     else if (!isOf(service.Spec.Labels, app))
       add(app.deployment, { kind: 'replace', app, service: service.ID, secrets: ofGeneration })
     else {
-      const change = changeOf(app, service, { tasks, now })
+      const change = changeOf(app, service, { tasks: byService.get(service.ID) ?? [], now })
       if (change) add(app.deployment, change)
     }
   }
@@ -68,6 +70,7 @@ export function planOf({ cluster, desired, services, secrets, tasks, now }: Foun
 const isOf = (labels: Readonly<Record<string, string>>, { deployment, generation }: DesiredApp): boolean =>
   labels[LABELS.deployment] === deployment && labels[LABELS.generation] === String(generation)
 
+/** With the tasks of the service. */
 function changeOf(app: DesiredApp, service: Service, at: Pick<Found, 'tasks' | 'now'>): Change | undefined {
   const replicas = service.Spec.Mode.Replicated?.Replicas
   if (replicas !== app.replicas) return { kind: 'scale', service: service.ID, replicas: app.replicas }
@@ -77,12 +80,11 @@ function changeOf(app: DesiredApp, service: Service, at: Pick<Found, 'tasks' | '
 
 /** The number of the next retry in a row; undefined while Swarm itself starts instances, or while a pause is not over. */
 function retriesOf(service: Service, { tasks, now }: Pick<Found, 'tasks' | 'now'>): number | undefined {
-  const own = tasks.filter(({ ServiceID }) => ServiceID === service.ID)
   const wanted = service.Spec.Mode.Replicated?.Replicas ?? 0
-  const held = [...slotsOf(own).values()].filter((inSlot) => inSlot.some(isWanted)).length
+  const held = [...slotsOf(tasks).values()].filter((inSlot) => inSlot.some(isWanted)).length
   if (held >= wanted) return undefined
   const updated = Date.parse(service.UpdatedAt)
-  const last = Math.max(updated, ...own.map(({ Status }) => Date.parse(Status.Timestamp)))
+  const last = Math.max(updated, ...tasks.map(({ Status }) => Date.parse(Status.Timestamp)))
   const before = last - updated > STABLE_MS ? 0 : Number(service.Spec.Labels[LABELS.retries]) || 0
   const pause = Math.min(PAUSE_MS.first * 2 ** Math.min(before, 10), PAUSE_MS.max)
   return now - last >= pause ? before + 1 : undefined

@@ -3,7 +3,7 @@ import { dockerSeccomp } from '../engines/index.ts'
 import type { DesiredApp } from './desired.ts'
 import type { MountSpec, SecretReference, ServiceSpec } from './docker/types.ts'
 import { LAUNCH, VARIABLES_PATH, variablesFile } from './launch.ts'
-import { checkRegion, LABELS, labelsOf, NETWORK, REGION_LABEL, serviceName } from './names.ts'
+import { checkedServiceName, checkRegion, LABELS, labelsOf, NETWORK, REGION_LABEL } from './names.ts'
 
 export type SpecOptions = {
   cluster: string
@@ -26,7 +26,7 @@ export function specOf(app: DesiredApp, { cluster, secrets }: SpecOptions): Serv
   check(app)
   const { uid, gid } = app.user
   return {
-    Name: serviceName(cluster, app.deployment),
+    Name: checkedServiceName(cluster, app.deployment),
     Labels: {
       ...labelsOf(cluster, app),
       [LABELS.environment]: app.environment,

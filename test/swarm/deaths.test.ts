@@ -143,9 +143,9 @@ test('a name that a stranger has taken is an error of that app, and what the str
   const task = { TaskTemplate: { ContainerSpec: { Image: 'none' } }, Mode: { Replicated: { Replicas: 0 } } }
   await swarm.docker.createService({ ...task, Name: 'hl-taken-one', Labels: {} })
   await swarm.docker.createSecret('hl-taken-two-1-0', {}, Buffer.from('of a stranger'))
-  for (const name of ['one', 'two', 'three']) cluster.want(name, { replicas: 0 })
+  for (const name of ['one', 'two', 'three', '../four']) cluster.want(name, { replicas: 0 })
   const { failed } = await cluster.round()
-  assert.deepEqual(failed.map(({ deployment }) => deployment).toSorted(), ['one', 'two'])
+  assert.deepEqual(failed.map(({ deployment }) => deployment).toSorted(), ['../four', 'one', 'two'])
   const { services } = await contents()
   assert.deepEqual(
     services.map(({ name, generation }) => [name, generation]),

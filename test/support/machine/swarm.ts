@@ -16,9 +16,7 @@ const run = promisify(execFile)
 /** The option of a test that needs it. */
 export const NEEDS_SWARM = {
   skip:
-    process.getuid?.() === 0 && isEngineThere()
-      ? false
-      : 'root on Debian does it: TEST_LONG=yes node test/prepare.ts unpacks Docker',
+    process.getuid?.() === 0 && isEngineThere() ? false : 'root on Debian does it: node test/prepare.ts unpacks Docker',
 }
 
 export type Node = Machine & {
