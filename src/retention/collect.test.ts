@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { LEADING } from '../../test/support/leading.ts'
 import { type Modules, openModules } from '../../test/support/modules/deployments.ts'
 import { createCollect } from './collect.ts'
 
@@ -11,7 +12,7 @@ async function setUp(t: TestContext) {
   const modules = await openModules(t)
   const figures = { forgetAllBut: async () => undefined }
   const shop = await modules.environment()
-  const collect = () => createCollect({ ...modules, figures })(NEVER)
+  const collect = () => createCollect({ ...modules, figures })(NEVER, LEADING)
   /** As if all archives had been received long ago. */
   async function age() {
     const longAgo = new Date(Date.now() - 24 * 60 * 60_000)
@@ -153,7 +154,9 @@ test('a fault in one step does not stop the others', async (t) => {
   await sql.transaction((tx) => buildRetention.release(tx, { outputs: [id], packages: [] }))
   const archives: Modules['archives'] = { ...modules.archives, collect: () => Promise.reject(new Error('a bad disk')) }
   const figures = { forgetAllBut: async () => undefined }
-  assert.deepEqual(await createCollect({ ...modules, sql, buildRetention, archives, figures })(NEVER), { outputs: 1 })
+  assert.deepEqual(await createCollect({ ...modules, sql, buildRetention, archives, figures })(NEVER, LEADING), {
+    outputs: 1,
+  })
 })
 
 test('a database in which nothing ever happened removes nothing: the right one may be missing', async (t) => {

@@ -8,6 +8,7 @@ import { createLookup, createNameCheck } from '../../../src/reach/index.ts'
 import { createVault, MIGRATIONS, migrate } from '../../../src/storage/index.ts'
 import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
+import { LEADING } from '../leading.ts'
 import { startDns } from '../machine/dns.ts'
 import { startTestEdge } from './edge.ts'
 import { startPebble } from './pebble.ts'
@@ -85,6 +86,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
       ...(owner ? { owner } : {}),
     })
     const { worker } = opened
+    worker.lead(LEADING)
     t.after(async () => {
       await opened.stop()
       await sql.close()
