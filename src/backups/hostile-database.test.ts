@@ -108,6 +108,8 @@ const ROWS: Record<string, string> = {
   'a protection that protects nothing': `UPDATE environments SET protection = '{"passwordHash":null,"addresses":"::/0"}'`,
   'a certificate whose names are no list': `INSERT INTO certificates (id, source, names, state, create_time, update_time)
     VALUES ('a', 'UPLOADED', '{"length":1}', 'ISSUED', 0, 0)`,
+  'a term after which none can come':
+    "INSERT INTO leadership (name, term, holder, time) VALUES ('control', 2147483647, '', 0)",
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",
   'a digest that is a path': "UPDATE builds SET output_digest = 'sha256:../../../../etc'",
   'an archive that is a path': "UPDATE builds SET archive_digest = '/etc/shadow'",

@@ -49,6 +49,13 @@ function logName(value: Value) {
   checkedLogName(String(value))
 }
 
+/** PostgreSQL uses it as a number of 32 bits, and it has to rise. */
+const MAX_TERM = 1_000_000_000
+
+function term(value: Value) {
+  if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > MAX_TERM) throw new Error('it is not a term')
+}
+
 const sinceOf = (migration: string): number => MIGRATIONS.find(({ name }) => name === migration)?.id ?? 0
 
 /** `since`: the migration that added it, if backups may be older. */
@@ -148,6 +155,12 @@ const TABLES: readonly Table[] = [
     columns: { environment_id: id, digest },
     read: (after) => statement`
       SELECT rowid AS at, environment_id, digest FROM stored_caches WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'leadership',
+    since: sinceOf('leadership'),
+    columns: { term },
+    read: (after) => statement`SELECT rowid AS at, term FROM leadership WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

@@ -7,15 +7,15 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { parseDatabaseAddress } from '../../src/base/index.ts'
-import { MIGRATIONS, migrate, type Sql, statement } from '../../src/storage/index.ts'
-import { openPostgres } from '../../src/storage/sql/postgres/postgres.ts'
-import type { LeaderCommand, LeaderEvent } from '../support/postgres/leader-process.ts'
-import { startProxy } from '../support/postgres/proxy.ts'
-import { NEEDS_POSTGRES, type Postgres, startPostgres } from '../support/postgres/server.ts'
-import { until } from '../support/until.ts'
+import { parseDatabaseAddress } from '../../../src/base/index.ts'
+import { MIGRATIONS, migrate, type Sql, statement } from '../../../src/storage/index.ts'
+import { openPostgres } from '../../../src/storage/sql/postgres/postgres.ts'
+import type { LeaderCommand, LeaderEvent } from '../../support/postgres/leader-process.ts'
+import { startProxy } from '../../support/postgres/proxy.ts'
+import { NEEDS_POSTGRES, type Postgres, startPostgres } from '../../support/postgres/server.ts'
+import { until } from '../../support/until.ts'
 
-const PROGRAM = fileURLToPath(new URL('../support/postgres/leader-process.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../support/postgres/leader-process.ts', import.meta.url))
 
 type Event = LeaderEvent & { of: string }
 
