@@ -37,6 +37,8 @@ type Given = {
   mayCall?: (address: string, port: number) => boolean
 }
 
+type Opening = Partial<AcmeSettings> & { owner?: string; isLeading?: boolean }
+
 export async function startCertificates(t: Scope, given: Given = {}) {
   const edge = await startTestEdge(t)
   const dns = await startDns(t)
@@ -63,7 +65,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
   const sites: { accountId: string; hostLabel: string; domains: string[] }[] = []
 
   /** As a process that opens the database: several may, one after the other or at once. */
-  async function open({ owner, ...changed }: Partial<AcmeSettings> & { owner?: string } = {}) {
+  async function open({ owner, isLeading = true, ...changed }: Opening = {}) {
     const sql = await openSqlite(file)
     await migrate(sql, MIGRATIONS, clock.now())
     const opened = openCertificates({
@@ -86,7 +88,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
       ...(owner ? { owner } : {}),
     })
     const { worker } = opened
-    worker.lead(LEADING)
+    if (isLeading) worker.lead(LEADING)
     t.after(async () => {
       await opened.stop()
       await sql.close()
