@@ -82,6 +82,26 @@ test('an archive that was just received stays, although no row refers to it yet'
   assert.equal(await blobs.has(digest), true)
 })
 
+test('archives in a store that all processes share are removed by the leader alone, and not after its term', async (t) => {
+  const { shop, deploy, age, blobs, sql, buildRetention, ...modules } = await setUp(t)
+  const figures = { forgetAllBut: async () => undefined }
+  for (const archive of ['one', 'two', 'three', 'four']) {
+    const old = await deploy(shop, { archive, output: 'same' })
+    await sql.transaction((tx) => buildRetention.release(tx, { outputs: [old.id], packages: [] }))
+  }
+  await age()
+  const collect = createCollect({ ...modules, sql, buildRetention, figures, sharesArchives: true })
+  await collect(NEVER)
+  await collect(NEVER, { ...LEADING, isOver: () => true })
+  assert.equal((await blobs.list()).length, 4)
+  let looks = 0
+  await collect(NEVER, { ...LEADING, isOver: () => ++looks > 3 })
+  const left = (await blobs.list()).length
+  assert.ok(left === 2 || left === 3, `${left} are left`)
+  await collect(NEVER, LEADING)
+  assert.equal((await blobs.list()).length, 1)
+})
+
 test('outputs and packages without a build are removed', async (t) => {
   const { shop, deploy, buildRetention, sql, collect, dataDir } = await setUp(t)
   const { id } = await deploy(shop, { packages: 'x' })

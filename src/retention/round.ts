@@ -54,12 +54,13 @@ export function createRounds(parts: Parts) {
   const { clock, log, environments, buildRetention, outputs, retain, forget, collect, figures, ballast } = parts
   const stopping = new AbortController()
   const { signal } = stopping
+  const currentTerm = createCurrentTerm()
   let work: Promise<void> = Promise.resolve()
   let alarm = new AbortController()
   let lastRound = Number.NEGATIVE_INFINITY
   let rounds: Promise<void> | undefined
   let ballastLoads: Repetition | undefined
-  const currentTerm = createCurrentTerm()
+  let discarding: Promise<void> = Promise.resolve()
 
   async function attempt(what: string, task: () => Promise<void>) {
     if (signal.aborted) return
@@ -84,7 +85,10 @@ export function createRounds(parts: Parts) {
   }
 
   async function tend(environmentId: string, ages: Ages, by: By) {
-    if (by) await discardRows(environmentId, by === 'switch' ? undefined : by)
+    if (by) {
+      discarding = discardRows(environmentId, by === 'switch' ? undefined : by)
+      await discarding
+    }
     await parts.tendEarlierFiles(environmentId)
     await figures.measure(environmentId, ages)
   }
@@ -127,7 +131,12 @@ export function createRounds(parts: Parts) {
       return {
         stop() {
           currentTerm.end()
-          return settlesWithin(clock, work, STOP_MS)
+          // Collections look at the term before each removal. A fault is reported by the task.
+          return settlesWithin(
+            clock,
+            discarding.catch(() => undefined),
+            STOP_MS,
+          )
         },
       }
     },

@@ -71,9 +71,9 @@ const ORDER_RATE: Rate = { atOnce: 50, perSecond: 50 / (3 * 3600) }
 const UPLOAD_MARGIN_MS = 24 * 3600 * 1000
 /** Before the end of an uploaded certificate, its account and the operator are warned. */
 export const WARNING_MS = 21 * 24 * 3600 * 1000
+const WARN_AGAIN_MS = 24 * 3600 * 1000
 /** What is left of an order after that records nothing, as its term is over. */
 const STOP_MS = 2000
-const WARN_AGAIN_MS = 24 * 3600 * 1000
 
 export function createCertificateWorker(parts: Parts) {
   const { clock, log, records, edgeTls, staples, acme, stopping, currentTerm, random = Math.random } = parts
