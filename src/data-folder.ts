@@ -27,6 +27,8 @@ import {
   type Blobs,
   copyToSqlite,
   createBallast,
+  createLoneElection,
+  type Election,
   MIGRATIONS,
   migrate,
   type Reader,
@@ -63,6 +65,11 @@ async function openServerAt(databaseUrl: string, options: Parameters<OpenPostgre
 
 type OpenPostgres = typeof import('./storage/sql/postgres/postgres.ts').openPostgres
 
+async function openElectionAt(databaseUrl: string): Promise<Election> {
+  const { createElection } = await import('./storage/sql/postgres/election.ts')
+  return createElection(parseDatabaseAddress(databaseUrl))
+}
+
 async function copyServer(sql: Sql, file: string) {
   const copy = await openSqlite(file)
   try {
@@ -95,7 +102,11 @@ export async function openDatabase(dataDir: string, options: OpenOptions = {}) {
   await migrate(sql, MIGRATIONS, clock.now(), { isShared: options.isShared ?? false })
   const newId = createIds(clock, await newestId(sql))
   const accounts = createAccounts({ sql, clock, newId })
+  const { databaseUrl } = options
   return {
+    /** Which of the control processes on this database leads. */
+    openElection: async (): Promise<Election> =>
+      databaseUrl ? openElectionAt(databaseUrl.reveal()) : createLoneElection({ sql, clock }),
     sql,
     clock,
     newId,

@@ -116,6 +116,8 @@ const ROWS: Record<string, string> = {
   'a value under a name that is a path': valueRow("'../../../etc/passwd'", 'NULL', "'eA=='"),
   'a value whose digest is a path': valueRow(`'${'a'.repeat(64)}'`, "'sha256:../../../../etc'", 'NULL'),
   'a value of many megabytes in a row': valueRow(`'${'a'.repeat(64)}'`, 'NULL', 'hex(zeroblob(3000000))'),
+  'a term after which none can come':
+    "INSERT INTO leadership (name, term, holder, time) VALUES ('control', 2147483647, '', 0)",
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",
   'a digest that is a path': "UPDATE builds SET output_digest = 'sha256:../../../../etc'",
   'an archive that is a path': "UPDATE builds SET archive_digest = '/etc/shadow'",

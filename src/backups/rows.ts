@@ -57,6 +57,13 @@ function logName(value: Value) {
   checkedLogName(String(value))
 }
 
+/** PostgreSQL uses it as a number of 32 bits, and it has to rise. */
+const MAX_TERM = 1_000_000_000
+
+function term(value: Value) {
+  if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > MAX_TERM) throw new Error('it is not a term')
+}
+
 const sinceOf = (migration: string): number => MIGRATIONS.find(({ name }) => name === migration)?.id ?? 0
 
 /** `since`: the migration that added it, if backups may be older. */
@@ -164,6 +171,12 @@ const TABLES: readonly Table[] = [
     read: (after) => statement`
       SELECT rowid AS at, environment_id, name, digest, octet_length(body) AS body_bytes FROM kv_values
       WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'leadership',
+    since: sinceOf('leadership'),
+    columns: { term },
+    read: (after) => statement`SELECT rowid AS at, term FROM leadership WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

@@ -19,6 +19,7 @@ import {
   createOnStall,
   createRecords,
   createRestoring,
+  createRetrying,
   listenToApps,
   openEdges,
   openHosting,
@@ -26,17 +27,16 @@ import {
   openStores,
   openTraffic,
   startOperations,
-  startRetries,
 } from '../service/index.ts'
 import { type Config, formatListen, type Listen } from '../settings.ts'
-import { openVault, watchPlace } from '../storage/index.ts'
+import { createLeadership, openVault, watchPlace } from '../storage/index.ts'
 import { version } from '../version.ts'
 import { watchStalls } from '../watchdog/index.ts'
 import { welcome } from '../welcome.ts'
 import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { api: 5_000, worker: 10_000, edges: 5_000, retention: 2_000, certificates: 2_000 }
+const GRACE_MS = { api: 5_000, worker: 10_000, edges: 5_000, retention: 2_000, certificates: 2_000, leadership: 3_000 }
 
 /** The descriptors of its sockets. */
 const SOCKETS = { api: FIRST_SOCKET, inApp: FIRST_SOCKET + 1 }
@@ -100,6 +100,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(() => database.sql.close())
   const { sql, clock } = database
   if (!config.databaseUrl) started.defer(await watchPlace(files.database, clock, onDeath))
+  const leadership = createLeadership({ clock, log, election: await database.openElection() })
   const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
   const records = createRecords({ config, database, vault })
 
@@ -192,21 +193,26 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   })
   const worker = startOperations({ config, log, database, deploying, mayWork })
   started.defer(() => worker.stop(GRACE_MS.worker))
-  retention.start()
+  retention.start(leadership.known)
   started.defer(() => retention.stop(GRACE_MS.retention))
-  const metrics = assembleMetrics({ database, edges, worker, retention })
+  leadership.lead(retention.lead)
+  const metrics = assembleMetrics({ database, edges, worker, retention, leadership })
   const onStall = createOnStall({ config, log, metrics })
   edges.onStall(onStall('edge'))
   started.defer(watchStalls(onStall('control')))
   const admission = createAdmission({ config, database, machine, retention })
-  const retrying = startRetries({ config, log, database, machine, records, deploying, admission })
-  started.defer(() => retrying.stop())
+  leadership.lead(createRetrying({ config, log, database, machine, records, deploying, admission }))
 
   // Certificates are got from here on.
   const certificateParts = { config, log, database, vault, records, edgeTls }
   const { certificates, ...certificateWork } = assembleCertificates(certificateParts)
   started.defer(() => certificateWork.stop(GRACE_MS.certificates))
+  leadership.lead(certificateWork.worker.lead)
   mayWork.then(() => certificateWork.worker.start())
+
+  // What one of several control processes does alone. In a reload, the old one goes on with it until it is gone.
+  started.defer(() => leadership.stop(GRACE_MS.leadership))
+  mayWork.then(() => leadership.start())
 
   // Users and webhooks are answered from here on.
   const requests = assembleRequests({ config, database, records, hosting, live, deploying, admission })

@@ -52,10 +52,11 @@ export function createRetention(given: Given) {
   const lingering = createLingering(given)
   const forgetGone = createForgetGone(given)
   const collectAll = createCollect({ ...given, figures })
-  const collect: Collect = async (signal) => {
-    const removed = await collectAll(signal)
+  const collect: Collect = async (signal, term) => {
+    const removed = await collectAll(signal, term)
     await lingering.collected()
-    const forgotten = await forgetGone(signal)
+    // What is removed here never comes back, so it does not matter if two processes do it.
+    const forgotten = term ? await forgetGone(AbortSignal.any([signal, term.signal])) : 0
     return forgotten > 0 ? { ...removed, operations: forgotten } : removed
   }
   const rounds = createRounds({ ...given, figures, retain, forget: createForget(given), collect, freeBytes })
@@ -81,8 +82,11 @@ export function createRetention(given: Given) {
     rounds,
     freeBytes,
     kvQuota,
-    start() {
-      rounds.start()
+    /** What the leader does. */
+    lead: rounds.lead,
+    /** `leaderKnown`: rounds begin then, so that the first one of a leader is a whole one. */
+    start(leaderKnown?: Promise<void>) {
+      rounds.start(leaderKnown)
       logMoves?.start()
       given.storedValues?.start()
     },

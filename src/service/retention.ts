@@ -23,7 +23,8 @@ export function assembleRetention(parts: Parts) {
   const { config, log, database, machine, records, stores, hosting, tendEarlierFiles } = parts
   const { sql, clock, accounts, environments, operations } = database
   const { builds, buildRetention, deployments } = records
-  const { archives, outputs, images, packages, logs, storedLogs, logMoving, storedCaches, ballast } = stores
+  const { archives, sharesArchives, outputs, images, packages, logs, storedLogs, logMoving, storedCaches, ballast } =
+    stores
   const { folders, instances, storedValues } = hosting
   const { dataDir, keepHistory, keepDeployments, accountBytes, accountFiles, diskReserve } = config
   return createRetention({
@@ -37,6 +38,7 @@ export function assembleRetention(parts: Parts) {
     buildRetention,
     deployments,
     archives,
+    sharesArchives,
     outputs,
     images,
     packages,

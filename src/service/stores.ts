@@ -27,6 +27,7 @@ export async function openStores({ config, files, database, keyId }: Parts) {
   await images?.sweep()
   return {
     archives,
+    sharesArchives: blobs.isRemote,
     outputs,
     images,
     packages: createPackageStore({ sql, clock, newId, folder: files.packages }),

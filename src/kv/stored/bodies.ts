@@ -73,8 +73,10 @@ export function createBodies({ blobs, log }: { blobs: Blobs; log: Log }) {
     },
 
     /** Removes what is left over from processes that died and stores that were away. `used`: those that a row refers to. */
-    collect: (used: (digests: readonly Digest[]) => Promise<Pick<ReadonlySet<string>, 'has'>>): Promise<number> =>
-      collectBlobs(blobs, used),
+    collect: (
+      used: (digests: readonly Digest[]) => Promise<Pick<ReadonlySet<string>, 'has'>>,
+      isOver?: () => boolean,
+    ): Promise<number> => collectBlobs(blobs, used, isOver),
   }
 }
 

@@ -140,12 +140,12 @@ export function createStoredKv(parts: StoredKvParts) {
     ...kv,
     /** What all values of an environment take. */
     sizeOf: rows.sizeOf,
-    /** Removes blobs that no row refers to, unless a backup is made, and returns how many. */
-    collect: (): Promise<number> =>
+    /** Removes blobs that no row refers to, unless a backup is made, and returns how many. `isOver`: no more are removed. */
+    collect: (isOver?: () => boolean): Promise<number> =>
       bodies.collect(async (there) => {
         const used = await rows.digestsIn(there)
         return (await isHeld()) ? { has: () => true } : used
-      }),
+      }, isOver),
     /** Begins to move values that were files before. */
     start: moves.start,
     stop: moves.stop,

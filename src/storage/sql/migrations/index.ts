@@ -33,6 +33,7 @@ import { protection } from './0030-protection.ts'
 import { images } from './0031-images.ts'
 import { objectStore } from './0032-object-store.ts'
 import { values } from './0033-values.ts'
+import { leadership } from './0034-leadership.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -68,4 +69,5 @@ export const MIGRATIONS: readonly Migration[] = [
   images,
   objectStore,
   values,
+  leadership,
 ]
