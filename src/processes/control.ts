@@ -140,8 +140,9 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     admitKvGrowth: (environmentId, growth) => retention.kvQuota.take(environmentId, growth),
   })
   started.defer(() => hosting.inApp.close())
+  const parts = { config, log, database, machine, records, stores, hosting }
   const retention = assembleRetention({
-    ...{ config, log, database, machine, records, stores, hosting },
+    ...parts,
     // Its rounds begin after `live` is made below.
     tendEarlierFiles: (environmentId) => live.earlierFiles.tend(environmentId),
   })
@@ -154,18 +155,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   })
 
   // The agent is told what is live. Apps that were awake and do not run are started again.
-  const live = createLive({
-    config,
-    log,
-    database,
-    machine,
-    edges,
-    edgePort: begin.edge.port,
-    records,
-    stores,
-    hosting,
-    appVariables,
-  })
+  const live = createLive({ ...parts, edges, edgePort: begin.edge.port, appVariables })
   const { routing } = live
   const restoring = createRestoring({ log, database, hosting, live, reopenService })
   started.defer(() => restoring.stop())
@@ -179,18 +169,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   if (!begin.isReload && config.roles.includes('edge')) await edges.untilRouted(config.edges)
 
   // Operations are worked on from here on.
-  const deploying = createDeploying({
-    config,
-    log,
-    database,
-    machine,
-    records,
-    stores,
-    hosting,
-    appVariables,
-    live,
-    retention,
-  })
+  const deploying = createDeploying({ ...parts, appVariables, live, retention })
   const worker = startOperations({ config, log, database, deploying, mayWork })
   started.defer(() => worker.stop(GRACE_MS.worker))
   retention.start(leadership.known)
@@ -219,16 +198,10 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const portal = openPortal({ log })
   started.defer(() => portal.stop())
   const api = assembleApi({
-    config,
-    log,
-    database,
-    machine,
+    ...parts,
     edges,
     traffic,
     requestLog,
-    records,
-    stores,
-    hosting,
     retention,
     live,
     deploying,
