@@ -1,6 +1,6 @@
 /**
  * Installs what the tests need when run as root on Debian, and otherwise prints it in one line. With `--wordpress` also
- * what a real WordPress needs, with `--object-store` a real object store.
+ * what a real WordPress needs, with `--object-store` a real object store, with `--swarm` Docker's engine.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -95,7 +95,7 @@ if (isRoot && isOnPath('apt-get')) {
   unpackServers('proxies', { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' })
   unpackServers('image-registry', { 'docker-registry': 'usr/bin/docker-registry' })
 }
-if (isRoot && isOnPath('apt-get')) prepareEngine()
+if (isRoot && isOnPath('apt-get') && process.argv.includes('--swarm')) prepareEngine()
 if (isRoot && isOnPath('apt-get') && isLong) prepareDocker()
 
 if (isRoot && isOnPath('apt-get') && process.argv.includes('--object-store')) prepareCeph()

@@ -15,8 +15,7 @@ const run = promisify(execFile)
 
 /** The option of a test that needs it. */
 export const NEEDS_SWARM = {
-  skip:
-    process.getuid?.() === 0 && isEngineThere() ? false : 'root on Debian does it: node test/prepare.ts unpacks Docker',
+  skip: process.getuid?.() === 0 && isEngineThere() ? false : 'root on Debian does it, with npm run test:swarm',
 }
 
 export type Node = Machine & {
