@@ -39,7 +39,7 @@ export async function runEdgeProcess(config: Config) {
     countsPaths: countPaths,
     recordsRequests: requestLog,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
-    controlSocket: files.controlSocket,
+    controls: [files.controlSocket],
     agentSocket: files.agentSocket,
     jobSockets,
   })

@@ -46,12 +46,12 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 type EdgeParts = { config: Config; files: DataFiles; log: Log; database: Database }
 
-export const openEdges = ({ config, files, log, database: { sql, clock } }: EdgeParts): Promise<Edges> =>
+export const openEdges = ({ config, files, log, database: { sql, clock, changes } }: EdgeParts): Promise<Edges> =>
   listenToEdges({
     clock,
     log,
     path: files.controlSocket,
     greeting: { protocol: PROTOCOL, role: 'control', process: processName(), version },
-    records: createPurgeLog({ sql, clock }),
+    records: createPurgeLog({ sql, clock, changes }),
     ...(config.databaseUrl ? { leaseMs: LEASE_OVER_NETWORK_MS } : {}),
   })

@@ -32,6 +32,7 @@ import { earlierFiles } from './0029-earlier-files.ts'
 import { protection } from './0030-protection.ts'
 import { images } from './0031-images.ts'
 import { objectStore } from './0032-object-store.ts'
+import { controlProcesses } from './0035-control-processes.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -66,4 +67,5 @@ export const MIGRATIONS: readonly Migration[] = [
   protection,
   images,
   objectStore,
+  controlProcesses,
 ]
