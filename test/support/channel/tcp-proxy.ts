@@ -5,9 +5,11 @@ import type { Scope } from '../folder.ts'
 
 export async function startTcpProxy(t: Scope, target: { port: number }) {
   let isCut = false
+  let isShut = false
   let chunks = 0
   const sockets = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, (near) => {
+    if (isShut) return void near.destroy()
     const far = connect({ host: '127.0.0.1', port: target.port, allowHalfOpen: true })
     for (const [from, to] of [
       [near, far],
@@ -30,8 +32,11 @@ export async function startTcpProxy(t: Scope, target: { port: number }) {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => {
+  const end = () => {
     for (const socket of sockets) socket.destroy()
+  }
+  t.after(() => {
+    end()
     server.close()
   })
   return {
@@ -41,8 +46,16 @@ export async function startTcpProxy(t: Scope, target: { port: number }) {
     },
     /** Connections that were open when it was cut have lost bytes, and end. */
     mend() {
+      if (isCut) end()
       isCut = false
-      for (const socket of sockets) socket.destroy()
+    },
+    /** Connections end, and new ones are refused. */
+    shut() {
+      isShut = true
+      end()
+    },
+    open() {
+      isShut = false
     },
     connections: () => sockets.size / 2,
     /** How many pieces of bytes have come, from both sides. */
