@@ -38,6 +38,8 @@ type Parts = {
 /** An edge that does not confirm its routes within this time is not waited for: it is stopped, or overloaded. */
 const ROUTES_MS = 10_000
 const ROUTED_POLL_MS = 20
+/** A renewal waits so long for the routes; then the edge tries again. */
+const ROUTES_FIRST = { pauseMs: ROUTED_POLL_MS, timeoutMs: 500 }
 
 export async function listenToEdges(parts: Parts) {
   const { clock, log, path, port, greeting, records, leaseMs = LEASE_MS, now = () => performance.now() } = parts
@@ -80,6 +82,7 @@ export async function listenToEdges(parts: Parts) {
       async renew(applied) {
         // What it has stored belongs to the deployments of its routes. Its confirmation may be in the same packet.
         if (!member.isRouted) await new Promise((resolve) => setImmediate(resolve))
+        if (!member.isRouted) await pollUntil(clock, () => member.isRouted, ROUTES_FIRST)
         if (!member.isRouted) throw new Error('the routes come first')
         const missed = await records.purgesSince(applied)
         const grantMs = standing.grantMs()
