@@ -9,7 +9,7 @@ export {
   PLAIN_ERRORS,
 } from './calls.ts'
 export { connectPeer, followPeer, type PeerAddress } from './follow.ts'
-export { type Identity, joinToken, readJoinToken, TokenRefused } from './join-token.ts'
+export { CLUSTER_KEY_PLACE, type Identity, joinToken, readJoinToken, TokenRefused } from './join-token.ts'
 export { listenToPeers } from './listen.ts'
 export { type Greeting, IncompatiblePeer, type Peer, PROTOCOL } from './peer.ts'
 export type { SecureAddress, SecureListen } from './secure.ts'

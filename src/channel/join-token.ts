@@ -9,6 +9,9 @@
  */
 import { createHmac } from 'node:crypto'
 
+/** The place for which the vault derives the key of the control processes. */
+export const CLUSTER_KEY_PLACE = 'cluster key'
+
 export type Identity = { role: string; name: string }
 
 export type JoinToken = Identity & { secret: Buffer }

@@ -105,6 +105,17 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     assert.equal(Number((await edge.get()).text), version)
   })
 
+  test('an edge that was killed is not waited for when it was started again, whichever process it follows', async (t) => {
+    const { databaseUrl, first, edge, stored, change } = await start(t, { edges: 1, leaseMs: LONG_LEASE_MS })
+    await edge.follow(1)
+    await stored()
+    edge.kill()
+    const version = change()
+    await first.purge()
+    await until(async () => (await edge.get().catch(() => undefined))?.text === String(version))
+    assert.equal(await postgres.psql('SELECT count(*) FROM edges', databaseUrl), '1')
+  })
+
   test('a control process that is gone with its edge is removed, and nothing waits for either any more', async (t) => {
     const { databaseUrl, first, second, edge } = await start(t, { edges: 1 })
     await edge.follow(1)

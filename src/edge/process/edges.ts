@@ -4,6 +4,7 @@
  */
 import { type Clock, createListeners, type Log, pollUntil, settlesWithin } from '../../base/index.ts'
 import {
+  type Caller,
   createCaller,
   type Frame,
   type Greeting,
@@ -102,8 +103,22 @@ export async function listenToEdges(parts: Parts) {
     member.revision = await caller.call('revision', null)
     member.connected(caller)
     connected.notify(member)
+    if (peer.node !== undefined) void removeGone(peer.node, caller)
     await caller.closed
     member.disconnected(caller)
+  }
+
+  /** An edge that was started again knows that the one before it is gone: nothing waits for the end of its lease then. */
+  async function removeGone(node: string, caller: Caller<EdgeMethodsForControl>) {
+    try {
+      for (const row of await records.edges()) {
+        const isElse = !row.process.startsWith(nodePrefix(node)) || members.get(row.process)?.connection()
+        if (isElse || !(await caller.call('isGone', row.process.slice(nodePrefix(node).length)))) continue
+        await records.removeEdge(row, row.control)
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'edges that are gone stay on record until their leases are over')
+    }
   }
 
   async function forget(member: EdgeMember) {
@@ -195,6 +210,8 @@ export async function listenToEdges(parts: Parts) {
 
 /** One of another machine cannot take the name of another node. */
 const nameOf = ({ node, greeting }: Peer<Frame, Frame>): string =>
-  node === undefined ? greeting.process : `${node}: ${greeting.process}`
+  node === undefined ? greeting.process : `${nodePrefix(node)}${greeting.process}`
+
+const nodePrefix = (node: string): string => `${node}: `
 
 export type Edges = Awaited<ReturnType<typeof listenToEdges>>

@@ -26,10 +26,12 @@ type Parts = {
   saved: SavedRoutes
   savedCertificates: SavedCertificates
   lease: Lease
+  isGone(process: string): boolean
   report(error: unknown): void
 }
 
-export function followControl({ addresses, greeting, edge, table, saved, savedCertificates, lease, report }: Parts) {
+export function followControl(parts: Parts) {
+  const { addresses, greeting, edge, table, saved, savedCertificates, lease, isGone, report } = parts
   let control: Caller<ControlMethodsForEdge> | undefined
   let revision: number | null = null
   let refusals = 0
@@ -61,6 +63,7 @@ export function followControl({ addresses, greeting, edge, table, saved, savedCe
     },
     setChallenges: (challenges) => edge.secure.setChallenges(challenges),
     inspect: ({ environment, url }) => edge.inspect(environment, url),
+    isGone,
   }
 
   /** Without an answer, and where a purge could not be applied, the lease runs out. */

@@ -43,6 +43,8 @@ export type EdgeSettings = {
   agentSocket: string
   /** How it gets the sockets for builds and apps; without it, they do not reach it. */
   jobSockets?: JobSocketSource
+  /** Whether a process of this machine is gone, by its name; true only when it is certain. */
+  isGone?(name: string): boolean
 }
 
 const ACTIVITY_MS = 5000
@@ -57,7 +59,7 @@ const LOOP_MS = 60_000
 
 export async function runEdge(settings: EdgeSettings) {
   const { name, version, listen, tls, routesFile, countsPaths, recordsRequests, cache } = settings
-  const { controls, agentSocket, jobSockets } = settings
+  const { controls, agentSocket, jobSockets, isGone = () => false } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
   const saved = createSavedRoutes(routesFile)
@@ -83,7 +85,17 @@ export async function runEdge(settings: EdgeSettings) {
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))
   if (tls) edge.secure.changeCertificates({ set: await savedCertificates.load(), removed: [] })
-  const control = followControl({ addresses: controls, greeting, edge, table, saved, savedCertificates, lease, report })
+  const control = followControl({
+    addresses: controls,
+    greeting,
+    edge,
+    table,
+    saved,
+    savedCertificates,
+    lease,
+    isGone,
+    report,
+  })
   const agent = followAgent({ path: agentSocket, greeting, edge, table, jobSockets })
   await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
   await begin(edge.http, listen)

@@ -2,7 +2,6 @@
  * Several control processes on one PostgreSQL, and edges that follow one of them over TCP, each in a process of its own. Between
  * each edge and each control process is a way that can be cut.
  */
-import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
@@ -144,7 +143,7 @@ async function startNode(t: Scope, { name, folder, agentSocket, controls }: Node
     ...{ clock, log, role: 'edge' },
     command: () => [process.execPath, programAt('./edge-program.ts')],
     sockets: () => [socket],
-    begin: () => ({ ...settings, name: randomUUID() }),
+    begin: () => ({ ...settings, name: '' }),
   })
   const pid = () => edge.pid() as number
   t.after(async () => {
