@@ -137,7 +137,7 @@ test('garbage after the greeting ends the connection and not the process', async
   await server.peers[0]?.closed
 })
 
-test('connections that wait for a greeting push out the oldest of them, and keep nobody out', async (t) => {
+test('connections that wait for a greeting push out the oldest of them, and do not keep others out', async (t) => {
   const server = await listen(t)
   let ended = 0
   const idle = Array.from({ length: 160 }, () => {

@@ -1,7 +1,7 @@
 /**
  * The purges that edges have to apply, in order; the edges that may have something stored; and the control processes that they
- * follow. Rows of `control_processes` and `edges` belong to the process that they name as the control process; how others may
- * change them is said in `edge/process/standing.ts`.
+ * follow. Rows of `control_processes` and `edges` belong to the process that they name as the control process; `edge/process/standing.ts`
+ * has the rules by which others change them.
  */
 import { type Changes, type Clock, isProcessGone, randomToken } from '../../base/index.ts'
 import type { ControlRow, EdgeConnection, EdgeRecords, EdgeRow, MissedPurges, Purge } from '../../edge/index.ts'

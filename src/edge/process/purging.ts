@@ -40,8 +40,8 @@ type Parts = {
 export async function createPurging({ clock, log, records, control, leaseMs, now, members }: Parts) {
   /** The newest purge that was sent to the edges of this process. */
   let sent = await records.lastPurge()
-  /** The newest of another control process, which waits for the rows. */
-  let foreign = 0
+  /** The newest of another control process, which waits for the rows. Those of before this process may be waited for, too. */
+  let foreign = sent
   let progress = new AbortController()
   const readRows = joined(records.edges)
 

@@ -16,7 +16,7 @@ export type EdgeRow = EdgeConnection & {
 }
 
 export type EdgeRecords = {
-  /** Records a purge. Whoever sees a number sees all lower ones. */
+  /** Records a purge. A process that sees a number sees all lower ones. */
   addPurge(purge: Purge): Promise<number>
   purgesSince(number: number): Promise<MissedPurges>
   /** The number of the newest purge; 0 if there is none. */

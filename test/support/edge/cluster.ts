@@ -176,6 +176,10 @@ async function startNode(t: Scope, { name, folder, agentSocket, controls }: Node
       await until(() => isFollowing(control), `${name} follows control process ${control}`)
       for (const way of others) way.open()
     },
+    /** It can reach no other one. */
+    stay(control: number) {
+      for (const [at, way] of ways.entries()) if (at !== control) way.shut()
+    },
     isFollowing,
   }
 }

@@ -1,13 +1,13 @@
 /** When a control process may grant leases, and when another one is removed, with a clock that the test moves. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createChanges, createLog } from '../../src/base/index.ts'
-import { createPurgeLog } from '../../src/deployments/index.ts'
-import type { EdgeConnection, EdgeRecords } from '../../src/edge/index.ts'
-import { createStanding } from '../../src/edge/process/standing.ts'
-import { handClock } from '../support/clock.ts'
-import { migratedSql } from '../support/sql.ts'
-import { until } from '../support/until.ts'
+import { createChanges, createLog } from '../../../src/base/index.ts'
+import { createPurgeLog } from '../../../src/deployments/index.ts'
+import type { EdgeConnection, EdgeRecords } from '../../../src/edge/index.ts'
+import { createStanding } from '../../../src/edge/process/standing.ts'
+import { handClock } from '../../support/clock.ts'
+import { migratedSql } from '../../support/sql.ts'
+import { until } from '../../support/until.ts'
 
 const LEASE_MS = 5000
 const CHECK_MS = 1000

@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'
-import { createRandom } from '../../torture/random.ts'
-import { startCluster } from '../support/edge/cluster.ts'
-import { startUpstream } from '../support/edge/edge.ts'
-import { NEEDS_POSTGRES, type Postgres, startPostgres } from '../support/postgres/server.ts'
-import { until } from '../support/until.ts'
+import { createRandom } from '../../../torture/random.ts'
+import { startCluster } from '../../support/edge/cluster.ts'
+import { startUpstream } from '../../support/edge/edge.ts'
+import { NEEDS_POSTGRES, type Postgres, startPostgres } from '../../support/postgres/server.ts'
+import { until } from '../../support/until.ts'
 
 const LEASE_MS = 3000
 
-/** A lease that no test waits for. */
-const LONG_LEASE_MS = 120_000
+/** A lease that no test waits for: it would time out. */
+const LONG_LEASE_MS = 600_000
 
 suite('with PostgreSQL', NEEDS_POSTGRES, () => {
   let postgres: Postgres
@@ -85,10 +85,25 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     await stored()
     second.kill()
     const version = change()
-    // With the lease that it has, it could use the old page for two minutes.
+    // With the lease that it has, it could use the old page for minutes.
     await first.purge()
     assert.equal(Number((await edge.get()).text), version)
     assert.ok(await edge.isFollowing(0))
+  })
+
+  test('a purge goes on when the control process of an edge is killed and started again', async (t) => {
+    const { first, second, edge, stored, change } = await start(t, { edges: 1, leaseMs: LONG_LEASE_MS })
+    await edge.follow(1)
+    await stored()
+    edge.stay(1)
+    const killed = second.pid()
+    second.kill()
+    const version = change()
+    const purged = first.purge()
+    await second.back(killed)
+    await purged
+    assert.equal(Number((await edge.get()).text), version)
+    assert.ok(await edge.isFollowing(1))
   })
 
   test('an edge that loses both is not waited for longer than its lease, and does not use the old page', async (t) => {
