@@ -27,6 +27,8 @@ import {
   type Blobs,
   copyToSqlite,
   createBallast,
+  createLoneElection,
+  type Election,
   MIGRATIONS,
   migrate,
   type Reader,
@@ -63,6 +65,11 @@ async function openServerAt(databaseUrl: string, options: Parameters<OpenPostgre
 
 type OpenPostgres = typeof import('./storage/sql/postgres/postgres.ts').openPostgres
 
+async function openElectionAt(databaseUrl: string): Promise<Election> {
+  const { createElection } = await import('./storage/sql/postgres/election.ts')
+  return createElection(parseDatabaseAddress(databaseUrl))
+}
+
 async function copyServer(sql: Sql, file: string) {
   const copy = await openSqlite(file)
   try {
@@ -95,7 +102,11 @@ export async function openDatabase(dataDir: string, options: OpenOptions = {}) {
   await migrate(sql, MIGRATIONS, clock.now(), { isShared: options.isShared ?? false })
   const newId = createIds(clock, await newestId(sql))
   const accounts = createAccounts({ sql, clock, newId })
+  const { databaseUrl } = options
   return {
+    /** Which of the control processes on this database leads. */
+    openElection: async (): Promise<Election> =>
+      databaseUrl ? openElectionAt(databaseUrl.reveal()) : createLoneElection({ sql, clock }),
     sql,
     clock,
     newId,
@@ -166,6 +177,8 @@ export type BlobStores = {
   logs: Blobs | undefined
   /** Copies of the caches of builds. Undefined where there are none. */
   caches: Blobs | undefined
+  /** What apps keep in the key-value store. Undefined where it is in files. */
+  values: Blobs | undefined
   /** Whether blobs are in an object store. */
   isRemote: boolean
 }
@@ -177,7 +190,7 @@ export async function openBlobs(files: DataFiles, config: Config, owner: string)
   if (!store) {
     // What was brought back from a bucket is read where it is.
     const logs = existsSync(storedLogs) ? await openDiskBlobs(storedLogs) : undefined
-    return { archives: await openDiskBlobs(blobs), logs, caches: undefined, isRemote: false }
+    return { archives: await openDiskBlobs(blobs), logs, caches: undefined, values: undefined, isRemote: false }
   }
   const { createMovingBlobs, openS3Store } = await import('./storage/blobs/s3/blobs-s3.ts')
   const inStore = await openS3Store({
@@ -191,6 +204,7 @@ export async function openBlobs(files: DataFiles, config: Config, owner: string)
     archives: existsSync(blobs) ? createMovingBlobs(await openDiskBlobs(blobs), archives) : archives,
     logs: existsSync(storedLogs) ? createMovingBlobs(await openDiskBlobs(storedLogs), logs) : logs,
     caches: inStore.blobs({ folder: 'caches', isForCallers: true }),
+    values: inStore.blobs({ folder: 'values', isForCallers: true, isUnique: true }),
     isRemote: true,
   }
 }

@@ -15,7 +15,7 @@ export type ObjectStoreConfig = {
 export const OBJECT_STORE_SETTINGS: { [K in keyof ObjectStoreConfig]: Setting<ObjectStoreConfig[K]> } = {
   objectStore: setting(
     '',
-    'Bucket for archives, logs and copies of build caches in a store that has the API of S3, with a prefix that no other service uses: `s3://bucket/prefix`; if none is given, they are on the disk.',
+    'Bucket for archives, logs, what apps keep in the key-value store and copies of build caches, in a store that has the API of S3, with a prefix that no other service uses: `s3://bucket/prefix`; if none is given, they are on the disk.',
     parseObjectStore,
   ),
   objectStoreEndpoint: setting(

@@ -18,7 +18,7 @@ import { delimiter, join } from 'node:path'
 import { createLog } from '../src/base/index.ts'
 import { openPortal } from '../src/portal/index.ts'
 import { isLong } from './support/long.ts'
-import { prepareDocker } from './support/machine/docker-packages.ts'
+import { prepareDocker, prepareEngine } from './support/machine/docker-packages.ts'
 import { prepareCeph } from './support/object-store/ceph-packages.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -95,6 +95,7 @@ if (isRoot && isOnPath('apt-get')) {
   unpackServers('proxies', { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' })
   unpackServers('image-registry', { 'docker-registry': 'usr/bin/docker-registry' })
 }
+if (isRoot && isOnPath('apt-get')) prepareEngine()
 if (isRoot && isOnPath('apt-get') && isLong) prepareDocker()
 
 if (isRoot && isOnPath('apt-get') && process.argv.includes('--object-store')) prepareCeph()

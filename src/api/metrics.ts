@@ -9,10 +9,14 @@ type Gauges = {
   edgeServing(): boolean
   diskUsage(): Promise<{ kind: string; bytes: number }[]>
   diskFree(): Promise<number>
+  isLeading(): boolean
+  /** As far as this process knows; 0 if it does not. */
+  leaderTerm(): number
 }
 
 export function createMetrics(gauges: Gauges) {
-  const { version, operationsUnfinished, operationsRunning, edgeServing, diskUsage, diskFree } = gauges
+  const { version, operationsUnfinished, operationsRunning, edgeServing, diskUsage, diskFree, isLeading, leaderTerm } =
+    gauges
   const registers = [new Registry()]
   const registry = registers[0] as Registry
   collectDefaultMetrics({ register: registry })
@@ -52,6 +56,22 @@ export function createMetrics(gauges: Gauges) {
     registers,
     collect() {
       this.set(edgeServing() ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'headland_leader',
+    help: '1 while this process does what one of several control processes does alone.',
+    registers,
+    collect() {
+      this.set(isLeading() ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'headland_leader_term',
+    help: 'The term of the leader that this process knows of: it rises with each new leader.',
+    registers,
+    collect() {
+      this.set(leaderTerm())
     },
   })
 

@@ -35,7 +35,7 @@ export type Archives = {
    */
   unpack(digest: Digest, folder: string, options?: UnpackOptions): Promise<Unpacked>
   /** Removes archives that are not needed and returns how many. One that was just received stays: its build may not be recorded yet. */
-  collect(needed: () => Promise<Pick<ReadonlySet<string>, 'has'>>): Promise<number>
+  collect(needed: () => Promise<Pick<ReadonlySet<string>, 'has'>>, isOver?: () => boolean): Promise<number>
 }
 
 /** What is in an archive, for as long as it is open. */
@@ -79,7 +79,7 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
       )
     },
 
-    collect: (needed) => collectBlobs(blobs, needed),
+    collect: (needed, isOver) => collectBlobs(blobs, needed, isOver),
   }
 }
 

@@ -76,6 +76,11 @@ test('a name of a hostile database is shown without what a terminal would act up
   await assertRefused(t, tar, why, { key: made.key, isTrusted: true })
 })
 
+/** Inserts a row of the key-value store. */
+const valueRow = (name: string, digest: string, body: string): string => `
+  INSERT INTO kv_values (environment_id, name, bytes, digest, body, store_time, use_time)
+  SELECT id, ${name}, 4096, ${digest}, ${body}, 1, 1 FROM environments LIMIT 1`
+
 /** A stored plan with one change. */
 const plan = (change: object): string =>
   JSON.stringify({
@@ -108,6 +113,11 @@ const ROWS: Record<string, string> = {
   'a protection that protects nothing': `UPDATE environments SET protection = '{"passwordHash":null,"addresses":"::/0"}'`,
   'a certificate whose names are no list': `INSERT INTO certificates (id, source, names, state, create_time, update_time)
     VALUES ('a', 'UPLOADED', '{"length":1}', 'ISSUED', 0, 0)`,
+  'a value under a name that is a path': valueRow("'../../../etc/passwd'", 'NULL', "'eA=='"),
+  'a value whose digest is a path': valueRow(`'${'a'.repeat(64)}'`, "'sha256:../../../../etc'", 'NULL'),
+  'a value of many megabytes in a row': valueRow(`'${'a'.repeat(64)}'`, 'NULL', 'hex(zeroblob(3000000))'),
+  'a term after which none can come':
+    "INSERT INTO leadership (name, term, holder, time) VALUES ('control', 2147483647, '', 0)",
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",
   'a digest that is a path': "UPDATE builds SET output_digest = 'sha256:../../../../etc'",
   'an archive that is a path': "UPDATE builds SET archive_digest = '/etc/shadow'",

@@ -18,6 +18,7 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
+import { LEADING } from '../../test/support/leading.ts'
 import { type Modules, openModules } from '../../test/support/modules/deployments.ts'
 import { createRetention } from '../retention/index.ts'
 import { createRetentionHolds, hasRetentionHold, openVault, RETENTION_HOLD_MS, statement } from '../storage/index.ts'
@@ -59,6 +60,7 @@ async function tend(modules: Modules, environmentId: string) {
     diskReserve: 0,
     ballast,
   })
+  rounds.lead(LEADING)
   rounds.switched(environmentId)
   rounds.start()
   await rounds.settled()

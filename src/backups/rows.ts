@@ -7,7 +7,7 @@ import { checkProtection } from '../apps/index.ts'
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
 import { checkCertificateNames } from '../certificates/index.ts'
-import { resources } from '../contract/index.ts'
+import { LIMITS, resources } from '../contract/index.ts'
 import {
   checkDigest,
   checkedLogName,
@@ -45,8 +45,23 @@ function label(value: Value) {
   if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
 }
 
+function valueName(value: Value) {
+  if (!/^[0-9a-f]{64}$/.test(String(value))) throw new Error('it is not the digest of a key')
+}
+
+function valueBytes(value: Value) {
+  if (Number(value) > LIMITS.valueBytes) throw new Error('the value is too large for a row')
+}
+
 function logName(value: Value) {
   checkedLogName(String(value))
+}
+
+/** PostgreSQL uses it as a number of 32 bits, and it has to rise. */
+const MAX_TERM = 1_000_000_000
+
+function term(value: Value) {
+  if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > MAX_TERM) throw new Error('it is not a term')
 }
 
 const sinceOf = (migration: string): number => MIGRATIONS.find(({ name }) => name === migration)?.id ?? 0
@@ -148,6 +163,20 @@ const TABLES: readonly Table[] = [
     columns: { environment_id: id, digest },
     read: (after) => statement`
       SELECT rowid AS at, environment_id, digest FROM stored_caches WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'kv_values',
+    since: sinceOf('values'),
+    columns: { environment_id: id, name: valueName, digest: orNull(checkDigest), body_bytes: valueBytes },
+    read: (after) => statement`
+      SELECT rowid AS at, environment_id, name, digest, octet_length(body) AS body_bytes FROM kv_values
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'leadership',
+    since: sinceOf('leadership'),
+    columns: { term },
+    read: (after) => statement`SELECT rowid AS at, term FROM leadership WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

@@ -2,7 +2,7 @@
 import { type Clock, type Log, type NewId, processName, settlesWithin } from '../base/index.ts'
 import type { EdgeTls } from '../edge/index.ts'
 import type { NameCheck } from '../reach/index.ts'
-import type { Sql, Vault } from '../storage/index.ts'
+import { createCurrentTerm, type Sql, type Vault } from '../storage/index.ts'
 import { type ChallengeType, createAcmeClient } from './acme/client.ts'
 import type { ExternalAccount } from './acme/jws.ts'
 import { createTransport } from './acme/transport.ts'
@@ -54,7 +54,15 @@ type Parts = {
 export function openCertificates(parts: Parts) {
   const { sql, clock, log, newId, vault, edgeTls, portalHost, domain, sites, checkName, owner = processName() } = parts
   const stopping = new AbortController()
-  const records = createCertificateRecords({ sql, clock, newId, vault, owner })
+  const currentTerm = createCurrentTerm()
+  const records = createCertificateRecords({
+    sql,
+    clock,
+    newId,
+    vault,
+    owner,
+    checkTerm: currentTerm.check,
+  })
   const opened = parts.acme && openAcme(parts.acme)
   const worker = createCertificateWorker({
     clock,
@@ -67,6 +75,7 @@ export function openCertificates(parts: Parts) {
     domain,
     sites,
     checkName,
+    currentTerm,
     stopping,
     ...(parts.random ? { random: parts.random } : {}),
   })
@@ -78,7 +87,7 @@ export function openCertificates(parts: Parts) {
     const client = createAcmeClient({ clock, transport, directoryUrl: directory })
     const accounts = createAcmeAccounts({ sql, clock, vault, client, directory, email, external })
     const challenges = createChallenges({ clock, edgeTls })
-    const orders = createOrders({
+    const ordering = {
       clock,
       log,
       records,
@@ -89,10 +98,10 @@ export function openCertificates(parts: Parts) {
       challengeTypes,
       dnsHook,
       dnsWaitMs,
-      signal: stopping.signal,
-    })
+    }
+    const ordersUntil = (signal: AbortSignal) => createOrders({ ...ordering, signal })
     return {
-      acme: { client, accounts, challenges, orders, directory, hasDnsHook: dnsHook !== undefined },
+      acme: { client, accounts, challenges, ordersUntil, directory, hasDnsHook: dnsHook !== undefined },
       close: transport.close,
     }
   }

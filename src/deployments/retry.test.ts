@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
+import { LEADING } from '../../test/support/leading.ts'
 import { openModules } from '../../test/support/modules/deployments.ts'
 import type { Account } from '../accounts/index.ts'
 import type { Environment } from '../apps/index.ts'
@@ -34,6 +35,7 @@ async function open(t: Scope) {
     async admitBuild() {
       if (state.refusal) throw state.refusal
     },
+    term: LEADING,
     lookMs: INTERVAL_MS,
   }
 

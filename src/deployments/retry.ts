@@ -1,6 +1,7 @@
 /**
  * Retries builds that failed or were held because of an outage: probes the servers that could not be reached, and requests a
- * rebuild when they answer. The retries are recorded in the database, so that a restart of the service loses none.
+ * rebuild when they answer. The retries are recorded in the database, so that a restart of the service loses none. Of several
+ * processes, the leader does it.
  */
 import type { Account, Accounts } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
@@ -8,7 +9,7 @@ import { type Clock, type Log, repeat } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import type { Answers } from '../engines/index.ts'
 import type { Operations } from '../operations/index.ts'
-import type { Sql } from '../storage/index.ts'
+import { LeadershipLost, type Sql, type Term } from '../storage/index.ts'
 import { SERVICE_REQUESTER } from '../triggers/index.ts'
 import { MAX_REBUILDS, type Retries, type Retry } from './records/retries.ts'
 import type { BuildRequests } from './requests/request-build.ts'
@@ -26,6 +27,8 @@ type Parts = {
   answers: Answers | undefined
   /** Throws if a build could not begin. */
   admitBuild(account: Account, environmentId: string): Promise<void>
+  /** That of this process as the leader. */
+  term: Pick<Term, 'check'>
   /** How often to look for due retries; 0 if nothing is retried. */
   lookMs: number
 }
@@ -50,6 +53,7 @@ export function createRetry(parts: Parts) {
     try {
       if (await retries.claim(retry)) await decide(retry)
     } catch (error) {
+      if (error instanceof LeadershipLost) return
       log.error({ err: error, environment: retry.environmentId }, 'a rebuild could not be retried')
     }
   }
@@ -78,6 +82,8 @@ export function createRetry(parts: Parts) {
     try {
       await parts.admitBuild(account, environmentId)
       await sql.transaction(async (tx) => {
+        // A process that was frozen since its claim would request what another one has requested.
+        await parts.term.check(tx)
         await retries.rebuilt(tx, retry)
         const caller = { source: 'SERVICE', requestedBy: SERVICE_REQUESTER, address: '', userAgent: '' } as const
         const asked = [{ action: 'REBUILD', ...caller, time: clock.now() } as const]
@@ -100,7 +106,7 @@ export function createRetry(parts: Parts) {
   return {
     round,
 
-    /** Looks for as long as the service runs. */
+    /** Looks for as long as this process leads. */
     start() {
       const look = () => round().catch((error) => log.error({ err: error }, 'cannot look for held rebuilds'))
       if (parts.lookMs === 0) return { stop: async () => undefined }

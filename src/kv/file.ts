@@ -12,8 +12,11 @@ const hex = (number: number): string => number.toString(16).padStart(8, '0')
 
 const HEAD_BYTES = headOf(new Uint8Array()).length
 
+/** What the names of files end with that are being written. */
+export const DRAFT = '.new'
+
 /** Files take whole blocks of the disk. */
-const BLOCK_BYTES = 4096
+export const BLOCK_BYTES = 4096
 export const bytesOnDisk = (fileBytes: number): number => Math.ceil(fileBytes / BLOCK_BYTES) * BLOCK_BYTES
 export const bytesOfFile = (value: Uint8Array): number => HEAD_BYTES + value.byteLength
 

@@ -37,7 +37,7 @@ export async function notInBackup(folder: DataFolder): Promise<string | undefine
     (probed) => probed?.isVersioned,
     () => undefined,
   )
-  const words = `archives and closed logs are in ${objectStore} and not in the backup, unless they are still on this disk.`
+  const words = `archives, closed logs and larger values of apps are in ${objectStore} and not in the backup, unless they are still on this disk.`
   return isVersioned
     ? `${words} The bucket keeps old versions: see that they are kept for as long as the backup.`
     : `${words} Switch versioning on for the bucket, or copy it after each backup.`

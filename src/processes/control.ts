@@ -15,28 +15,28 @@ import {
   assembleRetention,
   createAdmission,
   createDeploying,
-  createHosting,
   createLive,
   createOnStall,
   createRecords,
   createRestoring,
+  createRetrying,
   listenToApps,
   openEdges,
+  openHosting,
   openRequestLog,
   openStores,
   openTraffic,
   startOperations,
-  startRetries,
 } from '../service/index.ts'
 import { type Config, formatListen, type Listen } from '../settings.ts'
-import { openVault, watchPlace } from '../storage/index.ts'
+import { createLeadership, openVault, watchPlace } from '../storage/index.ts'
 import { version } from '../version.ts'
 import { watchStalls } from '../watchdog/index.ts'
 import { welcome } from '../welcome.ts'
 import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { api: 5_000, worker: 10_000, edges: 5_000, retention: 2_000, certificates: 2_000 }
+const GRACE_MS = { api: 5_000, worker: 10_000, edges: 5_000, retention: 2_000, certificates: 2_000, leadership: 3_000 }
 
 /** The descriptors of its sockets. */
 const SOCKETS = { api: FIRST_SOCKET, inApp: FIRST_SOCKET + 1 }
@@ -100,6 +100,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(() => database.sql.close())
   const { sql, clock } = database
   if (!config.databaseUrl) started.defer(await watchPlace(files.database, clock, onDeath))
+  const leadership = createLeadership({ clock, log, election: await database.openElection() })
   const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
   const records = createRecords({ config, database, vault })
 
@@ -126,7 +127,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(() => agent.stop())
   const machine = await openMachine(config, files.toolchain, { agent, log })
   started.defer(() => machine.close())
-  const hosting = createHosting({
+  const hosting = await openHosting({
     config,
     log,
     database,
@@ -134,12 +135,14 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     agent,
     edges,
     records,
+    stores,
     // No app runs before `retention` is made below, so none asks for space earlier.
     admitKvGrowth: (environmentId, growth) => retention.kvQuota.take(environmentId, growth),
   })
   started.defer(() => hosting.inApp.close())
+  const parts = { config, log, database, machine, records, stores, hosting }
   const retention = assembleRetention({
-    ...{ config, log, database, machine, records, stores, hosting },
+    ...parts,
     // Its rounds begin after `live` is made below.
     tendEarlierFiles: (environmentId) => live.earlierFiles.tend(environmentId),
   })
@@ -152,18 +155,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   })
 
   // The agent is told what is live. Apps that were awake and do not run are started again.
-  const live = createLive({
-    config,
-    log,
-    database,
-    machine,
-    edges,
-    edgePort: begin.edge.port,
-    records,
-    stores,
-    hosting,
-    appVariables,
-  })
+  const live = createLive({ ...parts, edges, edgePort: begin.edge.port, appVariables })
   const { routing } = live
   const restoring = createRestoring({ log, database, hosting, live, reopenService })
   started.defer(() => restoring.stop())
@@ -177,51 +169,39 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   if (!begin.isReload && config.roles.includes('edge')) await edges.untilRouted(config.edges)
 
   // Operations are worked on from here on.
-  const deploying = createDeploying({
-    config,
-    log,
-    database,
-    machine,
-    records,
-    stores,
-    hosting,
-    appVariables,
-    live,
-    retention,
-  })
+  const deploying = createDeploying({ ...parts, appVariables, live, retention })
   const worker = startOperations({ config, log, database, deploying, mayWork })
   started.defer(() => worker.stop(GRACE_MS.worker))
-  retention.start()
+  retention.start(leadership.known)
   started.defer(() => retention.stop(GRACE_MS.retention))
-  const metrics = assembleMetrics({ database, edges, worker, retention })
+  leadership.lead(retention.lead)
+  const metrics = assembleMetrics({ database, edges, worker, retention, leadership })
   const onStall = createOnStall({ config, log, metrics })
   edges.onStall(onStall('edge'))
   started.defer(watchStalls(onStall('control')))
   const admission = createAdmission({ config, database, machine, retention })
-  const retrying = startRetries({ config, log, database, machine, records, deploying, admission })
-  started.defer(() => retrying.stop())
+  leadership.lead(createRetrying({ config, log, database, machine, records, deploying, admission }))
 
   // Certificates are got from here on.
   const certificateParts = { config, log, database, vault, records, edgeTls }
   const { certificates, ...certificateWork } = assembleCertificates(certificateParts)
   started.defer(() => certificateWork.stop(GRACE_MS.certificates))
+  leadership.lead(certificateWork.worker.lead)
   mayWork.then(() => certificateWork.worker.start())
+
+  // What one of several control processes does alone. In a reload, the old one goes on with it until it is gone.
+  started.defer(() => leadership.stop(GRACE_MS.leadership))
+  mayWork.then(() => leadership.start())
 
   // Users and webhooks are answered from here on.
   const requests = assembleRequests({ config, database, records, hosting, live, deploying, admission })
   const portal = openPortal({ log })
   started.defer(() => portal.stop())
   const api = assembleApi({
-    config,
-    log,
-    database,
-    machine,
+    ...parts,
     edges,
     traffic,
     requestLog,
-    records,
-    stores,
-    hosting,
     retention,
     live,
     deploying,

@@ -43,9 +43,9 @@ export async function runEdgeProcess(config: Config) {
     recordsRequests: requestLog,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
     controls: controls ?? [files.controlSocket],
-    isGone: isProcessGone,
     agentSocket: files.agentSocket,
     jobSockets,
+    isGone: isProcessGone,
   })
   life.ready(null)
   ready.resolve()

@@ -3,12 +3,11 @@
  * of their names, so these are only compared: connections are made to the service's own public addresses only. Results are
  * cached for a while, and the lookups of each account are rate-limited.
  */
-import { type Clock, createBuckets, type Rate, toRfc3339 } from '../base/index.ts'
+import { type Clock, createBuckets, createSlots, type Rate, toRfc3339 } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { canonical, isPrivate } from './addresses.ts'
 import { readCertificate } from './certificate.ts'
 import type { LookUp, Lookup } from './lookup.ts'
-import { createSlots } from './slots.ts'
 
 type Parts = {
   clock: Clock

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { LEADING } from '../../test/support/leading.ts'
 import { type Modules, openModules } from '../../test/support/modules/deployments.ts'
 import { createCollect } from './collect.ts'
 
@@ -11,7 +12,7 @@ async function setUp(t: TestContext) {
   const modules = await openModules(t)
   const figures = { forgetAllBut: async () => undefined }
   const shop = await modules.environment()
-  const collect = () => createCollect({ ...modules, figures })(NEVER)
+  const collect = () => createCollect({ ...modules, figures })(NEVER, LEADING)
   /** As if all archives had been received long ago. */
   async function age() {
     const longAgo = new Date(Date.now() - 24 * 60 * 60_000)
@@ -79,6 +80,26 @@ test('an archive that was just received stays, although no row refers to it yet'
   const { digest } = await blobs.put(source())
   await collect()
   assert.equal(await blobs.has(digest), true)
+})
+
+test('archives in a store that all processes share are removed by the leader alone, and not after its term', async (t) => {
+  const { shop, deploy, age, blobs, sql, buildRetention, ...modules } = await setUp(t)
+  const figures = { forgetAllBut: async () => undefined }
+  for (const archive of ['one', 'two', 'three', 'four']) {
+    const old = await deploy(shop, { archive, output: 'same' })
+    await sql.transaction((tx) => buildRetention.release(tx, { outputs: [old.id], packages: [] }))
+  }
+  await age()
+  const collect = createCollect({ ...modules, sql, buildRetention, figures, sharesArchives: true })
+  await collect(NEVER)
+  await collect(NEVER, { ...LEADING, isOver: () => true })
+  assert.equal((await blobs.list()).length, 4)
+  let looks = 0
+  await collect(NEVER, { ...LEADING, isOver: () => ++looks > 3 })
+  const left = (await blobs.list()).length
+  assert.ok(left === 2 || left === 3, `${left} are left`)
+  await collect(NEVER, LEADING)
+  assert.equal((await blobs.list()).length, 1)
 })
 
 test('outputs and packages without a build are removed', async (t) => {
@@ -153,7 +174,9 @@ test('a fault in one step does not stop the others', async (t) => {
   await sql.transaction((tx) => buildRetention.release(tx, { outputs: [id], packages: [] }))
   const archives: Modules['archives'] = { ...modules.archives, collect: () => Promise.reject(new Error('a bad disk')) }
   const figures = { forgetAllBut: async () => undefined }
-  assert.deepEqual(await createCollect({ ...modules, sql, buildRetention, archives, figures })(NEVER), { outputs: 1 })
+  assert.deepEqual(await createCollect({ ...modules, sql, buildRetention, archives, figures })(NEVER, LEADING), {
+    outputs: 1,
+  })
 })
 
 test('a database in which nothing ever happened removes nothing: the right one may be missing', async (t) => {

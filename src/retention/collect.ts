@@ -2,7 +2,7 @@
  * Garbage collection: removes files that no row refers to any more. Names of files are read before rows, and every writer
  * writes the row first: so new files are never taken for garbage. Folders that must not be seen half removed are moved away
  * first. If a collection is cut off, the next one continues. Files that a backup may be copying stay; that is checked after the
- * rows were read.
+ * rows were read. Every process removes what is on its own disk; what is in stores that all processes share, the leader removes.
  */
 import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
@@ -16,10 +16,18 @@ import {
   runtimeLogName,
 } from '../deployments/index.ts'
 import type { Images } from '../images/index.ts'
+import type { StoredKv } from '../kv/index.ts'
 import type { Operations } from '../operations/index.ts'
 import { requestLogName } from '../request-log/index.ts'
 import type { Instances } from '../runtime/index.ts'
-import { type Digest, hasRetentionHold, type LineLogs, type Reader, type StoredParts } from '../storage/index.ts'
+import {
+  type Digest,
+  hasRetentionHold,
+  type LineLogs,
+  type Reader,
+  type StoredParts,
+  type Term,
+} from '../storage/index.ts'
 import type { Figures } from './figures.ts'
 
 type Parts = {
@@ -30,6 +38,8 @@ type Parts = {
   operations: Pick<Operations, 'isAny' | 'unfinishedOf'>
   deployments: Pick<Deployments, 'kept'>
   archives: Pick<Archives, 'collect'>
+  /** Whether archives are in a store that all processes share. */
+  sharesArchives?: boolean
   builds: Pick<Builds, 'isOver' | 'toolsInUse'>
   buildRetention: BuildRetention
   outputs: Pick<Outputs, 'collect'>
@@ -44,6 +54,8 @@ type Parts = {
   storedCaches?: Pick<StoredCaches, 'collect'> | undefined
   /** Undefined where all logs are in their files. */
   storedLogs?: Pick<StoredParts, 'collect'> | undefined
+  /** Undefined where values of the key-value store are files. */
+  storedValues?: Pick<StoredKv, 'collect'> | undefined
   figures: Pick<Figures, 'forgetAllBut'>
 }
 
@@ -55,6 +67,16 @@ const isInUse = ({ state, retireTime }: DeploymentHead, now: number): boolean =>
 
 const EVERYTHING = { has: () => true }
 
+type Leading = Pick<Term, 'isOver' | 'signal'>
+
+/** Removes what is not needed any more, and resolves to how many. */
+type Step = (term: Leading | undefined) => Promise<number>
+
+const ofLeader =
+  (step: (term: Leading) => Promise<number>): Step =>
+  async (term) =>
+    term && !term.isOver() ? step(term) : 0
+
 /** How many of each were removed. */
 export type Removed = Record<string, number>
 
@@ -62,14 +84,18 @@ export function createCollect(parts: Parts) {
   const { sql, clock, log, environments, operations, deployments, instances, figures } = parts
   const { archives, builds, buildRetention, outputs, packages, toolchains, folders, logs } = parts
 
-  const steps: Record<string, () => Promise<number>> = {
-    archives: () =>
-      archives.collect(async () => {
-        const needed = new Set((await buildRetention.archives()).map(({ key }) => key))
-        return (await isBeingCopied()) ? EVERYTHING : needed
-      }),
+  const collectArchives = (term?: Leading) =>
+    archives.collect(async () => {
+      const needed = new Set((await buildRetention.archives()).map(({ key }) => key))
+      return (await isBeingCopied()) ? EVERYTHING : needed
+    }, term?.isOver)
+
+  const steps: Record<string, Step> = {
+    archives: parts.sharesArchives ? ofLeader(collectArchives) : () => collectArchives(),
     outputs: () => outputs.collect(isOutputNeeded),
-    images: async () => parts.images?.collect(isOutputNeeded) ?? 0,
+    images: ofLeader(
+      async (term) => parts.images?.collect(async (digest) => term.isOver() || (await isOutputNeeded(digest))) ?? 0,
+    ),
     packages: () => packages.collect(),
     work: () => folders.sweepWork(builds.isOver),
 
@@ -107,8 +133,9 @@ export function createCollect(parts: Parts) {
       for (const name of leftOver) await logs.remove(name)
       return leftOver.length
     },
-    storedCaches: async () => (await parts.storedCaches?.collect(isBeingCopied)) ?? 0,
-    storedLogs: async () => (await parts.storedLogs?.collect(isBeingCopied)) ?? 0,
+    storedCaches: ofLeader(async ({ isOver }) => (await parts.storedCaches?.collect(isBeingCopied, isOver)) ?? 0),
+    storedLogs: ofLeader(async ({ isOver }) => (await parts.storedLogs?.collect(isBeingCopied, isOver)) ?? 0),
+    storedValues: ofLeader(async ({ isOver }) => (await parts.storedValues?.collect(isOver)) ?? 0),
 
     async tools() {
       await toolchains.sweep()
@@ -125,7 +152,8 @@ export function createCollect(parts: Parts) {
     return new Set((await environments.all()).map(({ id }) => id))
   }
 
-  return async function collect(signal: AbortSignal): Promise<Removed> {
+  /** `term`: this process leads. */
+  return async function collect(signal: AbortSignal, term?: Leading): Promise<Removed> {
     // A database without any operation is new. In an old data folder that means that the right one is missing, and will be
     // put back.
     if (!(await operations.isAny())) return {}
@@ -133,7 +161,7 @@ export function createCollect(parts: Parts) {
     for (const [what, step] of Object.entries(steps)) {
       if (signal.aborted) break
       try {
-        const count = await step()
+        const count = await step(term)
         if (count > 0) removed[what] = count
       } catch (error) {
         // The other steps may free the space that this one lacks.

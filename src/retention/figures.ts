@@ -3,6 +3,7 @@ import type { Environments } from '../apps/index.ts'
 import { type Clock, createTurns } from '../base/index.ts'
 import { type BuildRetention, type Size, sizeOf } from '../builds/index.ts'
 import { buildLogName, earlierFilesSize, type Folders, runtimeLogName } from '../deployments/index.ts'
+import type { StoredKv } from '../kv/index.ts'
 import { requestLogName } from '../request-log/index.ts'
 import { type LineLogs, type Sql, statement } from '../storage/index.ts'
 
@@ -24,9 +25,13 @@ type Parts = {
   buildRetention: Pick<BuildRetention, 'withLogs'>
   folders: Folders
   logs: LineLogs
+  /** Undefined where values of the key-value store are files. */
+  storedValues?: Pick<StoredKv, 'sizeOf'> | undefined
 }
 
-export function createFigures({ sql, clock, environments, buildRetention, folders, logs }: Parts) {
+const NONE: Size = { files: 0, bytes: 0 }
+
+export function createFigures({ sql, clock, environments, buildRetention, folders, logs, storedValues }: Parts) {
   const inTurn = createTurns()
 
   async function logSize(environmentId: string): Promise<Size> {
@@ -41,8 +46,9 @@ export function createFigures({ sql, clock, environments, buildRetention, folder
     LOGS: logSize,
     EARLIER: (environmentId) => earlierFilesSize(folders.earlier(environmentId)),
     async RUNS(environmentId) {
+      const stored = (await storedValues?.sizeOf(environmentId)) ?? NONE
       const [runs, values] = [await sizeIn(folders.runs(environmentId)), await sizeIn(folders.values(environmentId))]
-      return { files: runs.files + values.files, bytes: runs.bytes + values.bytes }
+      return { files: runs.files + values.files + stored.files, bytes: runs.bytes + values.bytes + stored.bytes }
     },
   }
 

@@ -7,7 +7,7 @@
 import type { Builds } from '../builds/index.ts'
 import type { Deployments } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
-import type { Sql, Transaction } from '../storage/index.ts'
+import type { Sql, Term, Transaction } from '../storage/index.ts'
 
 /** Removed in one transaction, so that other writers do not wait for long. */
 const AT_A_TIME = 500
@@ -80,13 +80,19 @@ export function createForget({ sql, builds, deployments, operations, keepHistory
     { isTooLong: operations.hasMoreThan, remove: removeOperations },
   ]
 
-  /** Resolves to the number of removed rows. The rest of a long history is removed in the next rounds. */
-  return async function forget(environmentId: string): Promise<number> {
+  /**
+   * Resolves to the number of removed rows. The rest of a long history is removed in the next rounds. `term`: nothing is removed
+   * unless this process still leads.
+   */
+  return async function forget(environmentId: string, term?: Pick<Term, 'check'>): Promise<number> {
     let count = 0
     for (const { isTooLong, remove } of steps) {
       // A read comes first: most of the time there is nothing to remove, and the write lock is not needed.
       if (!(await isTooLong(environmentId, kept))) continue
-      count += await sql.transaction((tx) => remove(tx, environmentId))
+      count += await sql.transaction(async (tx) => {
+        await term?.check(tx)
+        return remove(tx, environmentId)
+      })
     }
     return count
   }

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import type { Accounts } from '../accounts/index.ts'
 import type { Archives } from '../archives/index.ts'
+import type { StoredKv } from '../kv/index.ts'
 import type { LogMoving } from '../storage/index.ts'
 import { type Collect, createCollect } from './collect.ts'
 import { createDiskSpace } from './disk-space.ts'
@@ -34,6 +35,8 @@ type Given = Omit<
   accounts: Accounts
   /** Undefined where logs stay on the disk. */
   logMoving?: LogMoving | undefined
+  /** Undefined where values of the key-value store are files. */
+  storedValues?: Pick<StoredKv, 'collect' | 'sizeOf' | 'start' | 'stop'> | undefined
 }
 
 /** The whole module, for one data folder. */
@@ -49,10 +52,11 @@ export function createRetention(given: Given) {
   const lingering = createLingering(given)
   const forgetGone = createForgetGone(given)
   const collectAll = createCollect({ ...given, figures })
-  const collect: Collect = async (signal) => {
-    const removed = await collectAll(signal)
+  const collect: Collect = async (signal, term) => {
+    const removed = await collectAll(signal, term)
     await lingering.collected()
-    const forgotten = await forgetGone(signal)
+    // What is removed here never comes back, so it does not matter if two processes do it.
+    const forgotten = term ? await forgetGone(AbortSignal.any([signal, term.signal])) : 0
     return forgotten > 0 ? { ...removed, operations: forgotten } : removed
   }
   const rounds = createRounds({ ...given, figures, retain, forget: createForget(given), collect, freeBytes })
@@ -78,12 +82,16 @@ export function createRetention(given: Given) {
     rounds,
     freeBytes,
     kvQuota,
-    start() {
-      rounds.start()
+    /** What the leader does. */
+    lead: rounds.lead,
+    /** `leaderKnown`: rounds begin then, so that the first one of a leader is a whole one. */
+    start(leaderKnown?: Promise<void>) {
+      rounds.start(leaderKnown)
       logMoves?.start()
+      given.storedValues?.start()
     },
     async stop(graceMs: number) {
-      await Promise.all([rounds.stop(graceMs), logMoves?.stop(graceMs)])
+      await Promise.all([rounds.stop(graceMs), logMoves?.stop(graceMs), given.storedValues?.stop(graceMs)])
     },
   }
 }

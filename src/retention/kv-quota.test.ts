@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openModules } from '../../test/support/modules/deployments.ts'
+import { openStoredValues } from '../../test/support/object-store/values.ts'
 import { createFigures } from './figures.ts'
 import { createKvQuota } from './kv-quota.ts'
 import { createUsage } from './usage.ts'
@@ -76,4 +77,14 @@ test('what was written counts once, before its folder is measured and after', as
   await clock.advance(61_000)
   assert.equal(await diskSpace.take(shop.id, { bytes: 41, files: 1 }), false)
   assert.equal(await diskSpace.take(shop.id, { bytes: 40, files: 1 }), true)
+})
+
+test('values in rows count as those in files do, once they are measured', async (t) => {
+  const { values, ours, modules } = await openStoredValues(t, { blocks: 100 })
+  await values.put(ours, 'small', Buffer.from('1'))
+  await values.put(ours, 'large', Buffer.alloc(10_000, 'x'))
+  const figures = createFigures({ ...modules, storedValues: values })
+  await figures.measure(ours, NOW)
+  const runs = (await figures.read()).find(({ environmentId, kind }) => environmentId === ours && kind === 'RUNS')
+  assert.deepEqual([runs?.bytes, runs?.files], [4 * 4096, 2])
 })

@@ -9,7 +9,7 @@ import type { BuildRetention, Outputs, PackageStore, RetainingBuild } from '../b
 import type { Deployments } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Instances } from '../runtime/index.ts'
-import { type Digest, hasRetentionHold, type Reader, type Sql } from '../storage/index.ts'
+import { type Digest, hasRetentionHold, type Reader, type Sql, type Term } from '../storage/index.ts'
 import { type Decision, decide } from './decide.ts'
 
 type Parts = {
@@ -74,13 +74,14 @@ export function createRetain(parts: Parts) {
     return (await buildRetention.isOutputReferenced(digest)) || hasRetentionHold(sql, clock.now())
   }
 
-  /** Resolves to what was discarded. */
-  return async function retain(environmentId: string): Promise<Decision> {
+  /** Resolves to what was discarded. `term`: nothing is discarded unless this process still leads. */
+  return async function retain(environmentId: string, term?: Pick<Term, 'check'>): Promise<Decision> {
     // A read comes first: most of the time there is nothing to discard, and the write lock is not needed.
     const first = await look(sql, environmentId)
     if (isNothing(first.decision)) return first.decision
 
     const { decision, holders } = await sql.transaction(async (tx) => {
+      await term?.check(tx)
       const seen = await look(tx, environmentId)
       await deployments.discard(
         tx,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { LEADING } from '../../test/support/leading.ts'
 import { openModules } from '../../test/support/modules/deployments.ts'
-import { createBallast, statement } from '../storage/index.ts'
+import { createBallast, LeadershipLost, statement } from '../storage/index.ts'
 import { createFigures } from './figures.ts'
 import { createForget } from './history.ts'
 import { createRetain } from './retain.ts'
@@ -65,8 +66,9 @@ test('a shortage of space starts the next round at once, but not again and again
   await count(2)
 })
 
-test('a round discards what need not be kept, in every environment', async (t) => {
+test('a round of the leader discards what need not be kept, in every environment', async (t) => {
   const { rounds, shop, environment, deploy, count, hasOutput } = await setUp(t)
+  rounds.lead(LEADING)
   const first = []
   for (const one of [shop, await environment()]) {
     first.push(await deploy(one))
@@ -76,6 +78,51 @@ test('a round discards what need not be kept, in every environment', async (t) =
   rounds.start()
   await count(1)
   for (const { output } of first) assert.equal(await hasOutput(output), false)
+})
+
+test('another process than the leader measures its disk and discards nothing, until it leads', async (t) => {
+  const { rounds, shop, deploy, count, figures, hasOutput } = await setUp(t)
+  const first = await deploy(shop)
+  await deploy(shop)
+  await deploy(shop)
+  rounds.start()
+  await count(1)
+  assert.equal(await hasOutput(first.output), true)
+  assert.equal((await figures.read()).length, 4)
+  const leading = rounds.lead(LEADING)
+  await count(2)
+  assert.equal(await hasOutput(first.output), false)
+  await leading.stop()
+})
+
+test('a leader whose term is over discards nothing', async (t) => {
+  const { rounds, clock, shop, deploy, count, hasOutput } = await setUp(t)
+  const first = await deploy(shop)
+  await deploy(shop)
+  await deploy(shop)
+  // It was frozen after it looked at its clock.
+  rounds.lead({ ...LEADING, check: () => Promise.reject(new LeadershipLost()) })
+  rounds.start()
+  await count(1)
+  assert.equal(await hasOutput(first.output), true)
+  rounds.lead({ ...LEADING, isOver: () => true })
+  await clock.advance(ROUND_MS)
+  await count(2)
+  assert.equal(await hasOutput(first.output), true)
+})
+
+test('the first round waits until it is known which process leads', async (t) => {
+  const { rounds, shop, deploy, count, hasOutput } = await setUp(t)
+  const known = Promise.withResolvers<void>()
+  const first = await deploy(shop)
+  await deploy(shop)
+  await deploy(shop)
+  rounds.start(known.promise)
+  await count(0)
+  rounds.lead(LEADING)
+  known.resolve()
+  await count(1)
+  assert.equal(await hasOutput(first.output), false)
 })
 
 test('after a switch the environment is cleaned up and measured', async (t) => {

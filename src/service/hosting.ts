@@ -5,10 +5,12 @@ import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createAppVariables, createFolders, createPurges } from '../deployments/index.ts'
 import type { Edges } from '../edge/index.ts'
-import { createKv } from '../kv/index.ts'
+import { type AdmitGrowth, createFolderKv, openStoredKv } from '../kv/index.ts'
 import type { Machine } from '../machine.ts'
 import type { Config } from '../settings.ts'
+import { hasRetentionHold } from '../storage/index.ts'
 import type { Records } from './records.ts'
+import type { Stores } from './stores.ts'
 
 type Parts = {
   config: Config
@@ -18,11 +20,13 @@ type Parts = {
   agent: AgentClient
   edges: Edges
   records: Records
+  stores: Stores
   /** Whether an environment may keep so much more in the key-value store. */
-  admitKvGrowth: NonNullable<Parameters<typeof createKv>[0]['admitGrowth']>
+  admitKvGrowth: AdmitGrowth
 }
 
-export function createHosting({ config, log, database, machine, agent, edges, records, admitKvGrowth }: Parts) {
+export async function openHosting(parts: Parts) {
+  const { config, log, database, machine, agent, edges, records, admitKvGrowth: admitGrowth } = parts
   const { sql, clock, environments } = database
   const { canChooseUsers } = machine
   const { tokens, ledger, revalidations } = records
@@ -30,12 +34,17 @@ export function createHosting({ config, log, database, machine, agent, edges, re
 
   const folders = createFolders(config.dataDir, { canChooseUsers })
   const purges = createPurges({ sql, clock, ledger, edges, revalidations, instances })
-  const values = createKv({ clock, folderOf: folders.values, admitGrowth: admitKvGrowth })
+  const { valueBlobs: blobs } = parts.stores
+  const { exists } = environments
+  const isHeld = () => hasRetentionHold(sql, clock.now())
+  /** Undefined where values are files. */
+  const storedValues = blobs && (await openStoredKv({ sql, clock, log, blobs, folders, exists, isHeld, admitGrowth }))
+  const values = storedValues ?? createFolderKv({ clock, folderOf: folders.values, admitGrowth })
   const inApp = createInAppServer({ clock, log, environments, tokens, purges, values })
-  return { folders, instances, purges, inApp }
+  return { folders, instances, purges, inApp, storedValues }
 }
 
-export type Hosting = ReturnType<typeof createHosting>
+export type Hosting = Awaited<ReturnType<typeof openHosting>>
 
 type ListenParts = { database: Database; machine: Machine; records: Records; hosting: Hosting; fds: readonly number[] }
 

@@ -5,13 +5,14 @@ import type { Database } from '../data-folder.ts'
 import type { Edges } from '../edge/index.ts'
 import type { Worker } from '../operations/index.ts'
 import type { Config } from '../settings.ts'
+import type { Leadership } from '../storage/index.ts'
 import { version } from '../version.ts'
 import type { Stall } from '../watchdog/index.ts'
 import type { Retention } from './retention.ts'
 
-type Parts = { database: Database; edges: Edges; worker: Worker; retention: Retention }
+type Parts = { database: Database; edges: Edges; worker: Worker; retention: Retention; leadership: Leadership }
 
-export function assembleMetrics({ database, edges, worker, retention }: Parts) {
+export function assembleMetrics({ database, edges, worker, retention, leadership }: Parts) {
   return createMetrics({
     version,
     operationsUnfinished: async () => (await database.operations.count()).unfinished,
@@ -19,6 +20,8 @@ export function assembleMetrics({ database, edges, worker, retention }: Parts) {
     edgeServing: () => edges.isServing(),
     diskUsage: retention.usage.total,
     diskFree: retention.freeBytes,
+    isLeading: () => leadership.term() !== undefined,
+    leaderTerm: () => leadership.leader()?.term ?? 0,
   })
 }
 

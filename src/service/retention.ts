@@ -23,8 +23,9 @@ export function assembleRetention(parts: Parts) {
   const { config, log, database, machine, records, stores, hosting, tendEarlierFiles } = parts
   const { sql, clock, accounts, environments, operations } = database
   const { builds, buildRetention, deployments } = records
-  const { archives, outputs, images, packages, logs, storedLogs, logMoving, storedCaches, ballast } = stores
-  const { folders, instances } = hosting
+  const { archives, sharesArchives, outputs, images, packages, logs, storedLogs, logMoving, storedCaches, ballast } =
+    stores
+  const { folders, instances, storedValues } = hosting
   const { dataDir, keepHistory, keepDeployments, accountBytes, accountFiles, diskReserve } = config
   return createRetention({
     sql,
@@ -37,6 +38,7 @@ export function assembleRetention(parts: Parts) {
     buildRetention,
     deployments,
     archives,
+    sharesArchives,
     outputs,
     images,
     packages,
@@ -44,6 +46,7 @@ export function assembleRetention(parts: Parts) {
     storedLogs,
     logMoving,
     storedCaches,
+    storedValues,
     ballast,
     toolchains: machine.toolchains,
     folders,

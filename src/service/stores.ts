@@ -27,11 +27,13 @@ export async function openStores({ config, files, database, keyId }: Parts) {
   await images?.sweep()
   return {
     archives,
+    sharesArchives: blobs.isRemote,
     outputs,
     images,
     packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
     ...(await openLineLogs({ folder: files.logs, sql, clock, blobs: blobs.logs, isMoving: blobs.isRemote })),
     storedCaches: await openStoredCaches(database, blobs),
+    valueBlobs: blobs.values,
     ballast: createBallast(files.ballast),
   }
 }

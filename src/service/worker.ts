@@ -5,6 +5,7 @@ import { createRetry } from '../deployments/index.ts'
 import type { Machine } from '../machine.ts'
 import { startWorker } from '../operations/index.ts'
 import type { Config } from '../settings.ts'
+import type { LeaderWork } from '../storage/index.ts'
 import type { Admission } from './admission.ts'
 import type { Deploying } from './deploying.ts'
 import { ceilingsOf } from './limits.ts'
@@ -45,19 +46,22 @@ type RetryParts = {
   admission: Admission
 }
 
-export function startRetries({ config, log, database, machine, records, deploying, admission }: RetryParts) {
+export function createRetrying(parts: RetryParts): LeaderWork {
+  const { config, log, database, machine, records, deploying, admission } = parts
   const { sql, clock, accounts, environments, operations } = database
-  return createRetry({
-    sql,
-    clock,
-    log,
-    accounts,
-    environments,
-    operations,
-    retries: records.retries,
-    buildRequests: deploying.buildRequests,
-    admitBuild: admission.admitBuild,
-    answers: machine.networks?.answers,
-    lookMs: Math.min(RETRY_LOOK_MS, config.retryInterval * 1000),
-  }).start()
+  return (term) =>
+    createRetry({
+      sql,
+      clock,
+      log,
+      accounts,
+      environments,
+      operations,
+      retries: records.retries,
+      buildRequests: deploying.buildRequests,
+      admitBuild: admission.admitBuild,
+      answers: machine.networks?.answers,
+      term,
+      lookMs: Math.min(RETRY_LOOK_MS, config.retryInterval * 1000),
+    }).start()
 }

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { statement } from '../../src/storage/index.ts'
+import { LeadershipLost, statement } from '../../src/storage/index.ts'
 import { DAY_MS, MINUTE_MS, startCertificates } from '../support/certificates/open.ts'
 import { NEEDS_PEBBLE, startPebble } from '../support/certificates/pebble.ts'
+import { LEADING } from '../support/leading.ts'
 
 test('every name of every site gets its certificate, once', NEEDS_PEBBLE, async (t) => {
   const on = await startCertificates(t, { portalHost: 'portal.example.com' })
@@ -24,6 +25,32 @@ test('every name of every site gets its certificate, once', NEEDS_PEBBLE, async 
   const [asked, told] = [on.edge.asked.length, on.edge.sets.certificates]
   await on.round()
   assert.deepEqual([on.edge.asked.length, on.edge.sets.certificates], [asked, told])
+})
+
+test('another process than the leader tells its edges what there is, and orders nothing', NEEDS_PEBBLE, async (t) => {
+  const on = await startCertificates(t)
+  const { id } = await on.accounts.create('one')
+  on.addSite(id, ['www.example.com'])
+  const follower = await on.open({ owner: 'follower', isLeading: false })
+  await follower.round()
+  assert.deepEqual(await on.all(), [])
+  await on.round()
+  assert.equal((await on.stateOf('www.example.com')).state, 'ISSUED')
+  const told = on.edge.sets.certificates
+  await follower.round()
+  assert.equal(on.edge.sets.certificates, told + 1)
+
+  // It was frozen after it looked at its clock.
+  const before = (await on.all()).length
+  on.addSite(id, ['late.example.com'])
+  const lost = await on.open({ owner: 'lost', isLeading: false })
+  const check = () => Promise.reject(new LeadershipLost())
+  const leading = lost.worker.lead({ ...LEADING, check })
+  await lost.round()
+  await leading.stop()
+  assert.equal((await on.all()).length, before)
+  await on.round()
+  assert.equal((await on.stateOf('late.example.com')).state, 'ISSUED')
 })
 
 test('a name is ordered when it leads here, and not before', NEEDS_PEBBLE, async (t) => {

@@ -9,7 +9,7 @@ import { TIMEOUT_MS, until } from '../../../test/support/until.ts'
 import { createTokens } from '../../apps/index.ts'
 import { LIMITS, Problem } from '../../contract/index.ts'
 import type { Purged } from '../../deployments/index.ts'
-import { createKv } from '../../kv/index.ts'
+import { createFolderKv } from '../../kv/index.ts'
 import { createVault } from '../../storage/index.ts'
 import { createInAppServer } from './app-api.ts'
 import { IN_APP_RATES, type Rates } from './rates.ts'
@@ -27,7 +27,7 @@ async function start(t: Scope, rates: Rates = IN_APP_RATES) {
       purged.push({ environment: id, what })
     },
   }
-  const values = createKv({ ...modules, folderOf: modules.folders.values })
+  const values = createFolderKv({ ...modules, folderOf: modules.folders.values })
   const server = createInAppServer({ ...modules, tokens, purges, values, rates })
   t.after(() => server.close())
   const { urls, port } = await server.listen({ host: '127.0.0.1', port: 0 })

@@ -84,11 +84,15 @@ export function createStoredCaches({ sql, clock, blobs, pack, unpack }: Parts) {
     },
 
     /** Removes blobs that no row refers to, unless `isHeld`, and returns how many. */
-    collect: (isHeld: () => Promise<boolean>): Promise<number> =>
-      collectBlobs(blobs, async () => {
-        const rows = await sql.query<{ digest: string }>(statement`SELECT digest FROM stored_caches`)
-        return (await isHeld()) ? { has: () => true } : new Set(rows.map(({ digest }) => digest))
-      }),
+    collect: (isHeld: () => Promise<boolean>, isOver?: () => boolean): Promise<number> =>
+      collectBlobs(
+        blobs,
+        async () => {
+          const rows = await sql.query<{ digest: string }>(statement`SELECT digest FROM stored_caches`)
+          return (await isHeld()) ? { has: () => true } : new Set(rows.map(({ digest }) => digest))
+        },
+        isOver,
+      ),
   }
 }
 

@@ -1,21 +1,30 @@
 /**
  * Gets certificates for the names that want one, renews them, and tells the edges. A round looks at what is wanted and due; orders run
- * beside the rounds, a few at a time, and never two for one name.
+ * beside the rounds, a few at a time, and never two for one name. Every process tells its own edges; the leader gets certificates.
  */
-import { createHash } from 'node:crypto'
-import { type Clock, createBuckets, createTurns, type Log, type Rate, repeat, toRfc3339 } from '../../base/index.ts'
+import {
+  type Clock,
+  createBuckets,
+  createTurns,
+  type Log,
+  type Rate,
+  repeat,
+  settlesWithin,
+  toRfc3339,
+} from '../../base/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { EdgeTls } from '../../edge/index.ts'
+import { type CurrentTerm, LeadershipLost, type Term } from '../../storage/index.ts'
 import type { AcmeClient } from '../acme/client.ts'
 import { AcmeProblem } from '../acme/problem.ts'
 import { dnsFailure, failureOf } from '../failure.ts'
 import { answeredHosts, assign, type Site, type WantedName, wantedNames } from '../names.ts'
-import { afterFailure, afterRenewalInfo, nextStep } from '../schedule.ts'
+import { afterFailure, nextStep } from '../schedule.ts'
 import type { Staples } from '../stapling/staples.ts'
 import type { AcmeAccounts } from '../store/acme-accounts.ts'
 import type { CertificateHead, CertificateRecord } from '../store/record.ts'
 import { type CertificateRecords, LEASE_MS, LeaseLost } from '../store/records.ts'
-import { renewalId } from '../x509/chain.ts'
+import { createAskRenewal } from './ask-renewal.ts'
 import type { Challenges } from './challenges.ts'
 import type { Orders } from './order.ts'
 import { createTellEdges } from './tell-edges.ts'
@@ -25,7 +34,8 @@ export type Acme = {
   client: AcmeClient
   accounts: AcmeAccounts
   challenges: Challenges
-  orders: Orders
+  /** What is under way ends with the signal. */
+  ordersUntil(signal: AbortSignal): Orders
   directory: string
   hasDnsHook: boolean
 }
@@ -42,6 +52,8 @@ type Parts = {
   sites(): Promise<Site[]>
   /** Whether a name leads here. */
   checkName(name: string, ownHost: string): Promise<resources.DnsCheck>
+  /** Whether this process leads. */
+  currentTerm: CurrentTerm
   /** Ends what is under way. */
   stopping: AbortController
   random?: () => number
@@ -60,14 +72,17 @@ const UPLOAD_MARGIN_MS = 24 * 3600 * 1000
 /** Before the end of an uploaded certificate, its account and the operator are warned. */
 export const WARNING_MS = 21 * 24 * 3600 * 1000
 const WARN_AGAIN_MS = 24 * 3600 * 1000
+/** What is left of an order after that records nothing, as its term is over. */
+const STOP_MS = 2000
 
 export function createCertificateWorker(parts: Parts) {
-  const { clock, log, records, edgeTls, staples, acme, stopping, random = Math.random } = parts
+  const { clock, log, records, edgeTls, staples, acme, stopping, currentTerm, random = Math.random } = parts
   const { signal } = stopping
   const running = new Map<string, { account: string; done: Promise<void> }>()
   const buckets = createBuckets(clock)
   const warn = createWarnings({ clock, log })
   const tellEdges = createTellEdges({ clock, log, records, edgeTls, staples, domain: parts.domain })
+  const askRenewal = createAskRenewal({ clock, log, records })
   let owners = new Map<string, WantedName>()
   let isReset = false
 
@@ -79,32 +94,34 @@ export function createCertificateWorker(parts: Parts) {
   async function look(): Promise<void> {
     const given = { portalHost: parts.portalHost, domain: parts.domain, sites: await parts.sites() }
     const hosts = answeredHosts(given)
-    const uploads = (await records.heads()).filter(({ source }) => source === 'UPLOADED')
-    for (const upload of uploads) warn(upload)
-    const wanted = acme ? withoutUploads(wantedNames({ ...given, hasWildcard: acme.hasDnsHook }), uploads) : []
-    await records.reconcile(wanted, acme?.directory ?? '')
-    owners = new Map(wanted.map((each) => [each.name, each]))
+    if (currentTerm.get()) await reconcile(given).catch(unlessLost)
     await tellEdges(hosts)
     staples.refresh()
-    await begin()
-  }
-
-  /** Names that are covered by an uploaded certificate are not got. */
-  function withoutUploads(names: readonly WantedName[], uploads: readonly CertificateHead[]): WantedName[] {
-    const covered = assign(names, uploads, clock.now() + UPLOAD_MARGIN_MS)
-    return names.filter(({ name }) => !covered.has(name))
-  }
-
-  async function begin() {
-    if (!acme) return
-    if (!isReset) await acme.challenges.reset()
+    if (acme && !isReset) await acme.challenges.reset()
     isReset = true
+    const term = currentTerm.get()
+    if (acme && term) await begin(acme, term.signal)
+  }
+
+  /** Records which names are wanted. */
+  async function reconcile(given: Parameters<typeof answeredHosts>[0]) {
+    const uploads = (await records.heads()).filter(({ source }) => source === 'UPLOADED')
+    for (const upload of uploads) warn(upload)
+    const wanted = acme
+      ? withoutUploads(wantedNames({ ...given, hasWildcard: acme.hasDnsHook }), uploads, clock.now())
+      : []
+    await records.reconcile(wanted, acme?.directory ?? '')
+    owners = new Map(wanted.map((each) => [each.name, each]))
+  }
+
+  async function begin(on: Acme, over: AbortSignal) {
+    const ending = AbortSignal.any([signal, over])
     for (const { id, accountId } of await records.due()) {
       const account = accountId ?? ''
       const ofAccount = [...running.values()].filter((each) => each.account === account).length
-      if (signal.aborted || running.size >= MAX_RUNNING) return
+      if (ending.aborted || running.size >= MAX_RUNNING) return
       if (running.has(id) || ofAccount >= MAX_OF_ACCOUNT) continue
-      const done = work(acme, id).then(() => {
+      const done = work(on, id, ending).then(() => {
         running.delete(id)
         // Edges are told, and the next name begins.
         return signal.aborted ? undefined : round().catch(onRoundError)
@@ -116,7 +133,7 @@ export function createCertificateWorker(parts: Parts) {
   const onRoundError = (error: unknown) => log.error({ err: error }, 'cannot look for certificates that are due')
 
   /** A fault of the service ends this attempt alone. */
-  async function work(on: Acme, id: string): Promise<void> {
+  async function work(on: Acme, id: string, ending: AbortSignal): Promise<void> {
     const lease = repeat(clock, LEASE_MS / 3, () =>
       records
         .renewLease(id)
@@ -126,10 +143,11 @@ export function createCertificateWorker(parts: Parts) {
       const record = await records.claim(id)
       if (!record) return
       const step = nextStep(record, clock.now())
-      if (step === 'RENEWAL_INFO') await askRenewal(on, record)
-      if (step === 'ORDER') await attempt(on, record)
+      if (step === 'RENEWAL_INFO') await askRenewal(on.client, record)
+      if (step === 'ORDER') await attempt(on, record, ending)
     } catch (error) {
-      if (!(error instanceof LeaseLost)) await putOff(id, error)
+      // The leader goes on from the last step that is recorded.
+      if (!(error instanceof LeaseLost || error instanceof LeadershipLost)) await putOff(id, error)
     } finally {
       await lease.stop()
       await records
@@ -145,7 +163,7 @@ export function createCertificateWorker(parts: Parts) {
       .catch((fault) => log.error({ err: fault }, 'a certificate could not be put off'))
   }
 
-  async function attempt(on: Acme, record: CertificateRecord) {
+  async function attempt(on: Acme, record: CertificateRecord, ending: AbortSignal) {
     const { id, names, accountId } = record
     const name = names[0] ?? ''
     const { ownHost = name } = owners.get(name) ?? {}
@@ -156,9 +174,9 @@ export function createCertificateWorker(parts: Parts) {
     const waitMs = record.orderUrl === null ? buckets.take(accountId ?? '', 1, ORDER_RATE) : 0
     if (waitMs > 0) return records.schedule(id, { nextTime: Math.ceil(clock.now() + waitMs) })
     try {
-      await on.orders.get(record)
+      await on.ordersUntil(ending).get(record)
     } catch (error) {
-      if (signal.aborted) return
+      if (ending.aborted) return
       if (error instanceof AcmeProblem && error.type === 'accountDoesNotExist') await on.accounts.forget()
       const failure = failureOf(error, name)
       if (!failure) throw error
@@ -175,23 +193,6 @@ export function createCertificateWorker(parts: Parts) {
     // A name that does not lead here yet is no fault.
     if (failure.kind === 'DNS') log.info(line, 'a name does not lead here, so it gets no certificate yet')
     else log.warn(line, 'a certificate could not be got')
-  }
-
-  async function askRenewal({ client }: Acme, record: CertificateRecord) {
-    const { id, chain, notBefore, notAfter } = record
-    if (chain === null || notBefore === null || notAfter === null) return
-    const certificate = renewalId(chain)
-    const window = certificate === undefined ? undefined : await client.renewalInfo(certificate).catch(unlessCa)
-    const change = afterRenewalInfo({ ...record, notBefore, notAfter }, window, {
-      now: clock.now(),
-      fraction: fractionOf(record),
-    })
-    await records.schedule(id, change)
-
-    function unlessCa(error: unknown): undefined {
-      if (!failureOf(error, '')) throw error
-      log.debug({ err: error }, 'the CA could not be asked when to renew')
-    }
   }
 
   let wake: () => void = () => undefined
@@ -223,6 +224,18 @@ export function createCertificateWorker(parts: Parts) {
       rounds = repeatRounds()
     },
 
+    /** This process leads from now on, until the stop. */
+    lead(term: Term): { stop(): Promise<unknown> } {
+      currentTerm.begin(term)
+      wake()
+      return {
+        stop() {
+          currentTerm.end()
+          return settlesWithin(clock, Promise.all([...running.values()].map(({ done }) => done)), STOP_MS)
+        },
+      }
+    },
+
     async stop() {
       stopping.abort()
       await rounds
@@ -232,6 +245,16 @@ export function createCertificateWorker(parts: Parts) {
 }
 
 export type CertificateWorker = ReturnType<typeof createCertificateWorker>
+
+/** Names that are covered by an uploaded certificate are not got. */
+function withoutUploads(names: readonly WantedName[], uploads: readonly CertificateHead[], now: number): WantedName[] {
+  const covered = assign(names, uploads, now + UPLOAD_MARGIN_MS)
+  return names.filter(({ name }) => !covered.has(name))
+}
+
+function unlessLost(error: unknown) {
+  if (!(error instanceof LeadershipLost)) throw error
+}
 
 /** An uploaded certificate that expires is reported in the log, once a day; the API shows it as well. */
 function createWarnings({ clock, log }: Pick<Parts, 'clock' | 'log'>) {
@@ -243,7 +266,3 @@ function createWarnings({ clock, log }: Pick<Parts, 'clock' | 'log'>) {
     log.warn({ names, notAfter: toRfc3339(notAfter) }, 'an uploaded certificate expires; upload the next one')
   }
 }
-
-/** From 0 to 1, the same for one certificate at any time. */
-const fractionOf = ({ id, notBefore }: CertificateRecord): number =>
-  createHash('sha256').update(`${id} ${notBefore}`).digest().readUInt32BE(0) / 2 ** 32

@@ -29,7 +29,15 @@ import {
   toRecord,
 } from './record.ts'
 
-type Parts = { sql: Sql; clock: Clock; newId: NewId; vault: Vault; owner: string }
+type Parts = {
+  sql: Sql
+  clock: Clock
+  newId: NewId
+  vault: Vault
+  owner: string
+  /** Refuses what only the leader may write, unless this process leads. */
+  checkTerm?: (tx: Transaction) => Promise<void>
+}
 
 export const LEASE_MS = 60_000
 /** Names of one account in one round, so that all accounts have their turn. */
@@ -64,7 +72,10 @@ export function createCertificateRecords(parts: Parts) {
       const now = clock.now()
       // Most of the time nothing has changed, and then nothing is written.
       if (isReconciled(await sql.query<Known>(knownNames), { wanted, directory, now })) return
-      await sql.transaction((tx) => reconcile(tx, { wanted, directory, now, newId: parts.newId }))
+      await sql.transaction(async (tx) => {
+        await parts.checkTerm?.(tx)
+        await reconcile(tx, { wanted, directory, now, newId: parts.newId })
+      })
     },
   }
 }
@@ -134,7 +145,7 @@ function readsOf(sql: Sql) {
   }
 }
 
-function claimsOf({ sql, clock, owner }: Parts) {
+function claimsOf({ sql, clock, owner, checkTerm }: Parts) {
   return {
     /** Those that are due and that no process works on, a few of each account. */
     async due(): Promise<CertificateRecord[]> {
@@ -154,6 +165,7 @@ function claimsOf({ sql, clock, owner }: Parts) {
     async claim(id: string): Promise<CertificateRecord | undefined> {
       const now = clock.now()
       return sql.transaction(async (tx) => {
+        await checkTerm?.(tx)
         const [row] = await tx.query<CertificateRow & { lease_owner: string | null; lease_until: number | null }>(
           statement`SELECT ${columns}, lease_owner, lease_until FROM certificates
             WHERE id = ${id} AND wanted = 1 AND next_time <= ${now}`,
@@ -191,9 +203,10 @@ const isFree = (row: { lease_owner: string | null; lease_until: number | null },
   isProcessGone(row.lease_owner)
 
 /** Each is one step of an order, on disk when it resolves. */
-function stepsOf({ sql, clock, owner }: Parts) {
+function stepsOf({ sql, clock, owner, checkTerm }: Parts) {
   async function step(id: string, set: Statement) {
     await sql.transaction(async (tx) => {
+      await checkTerm?.(tx)
       const [changed] = await tx.query<{ account_id: string | null }>(statement`
         UPDATE certificates SET ${set}, update_time = ${clock.now()}
         WHERE id = ${id} AND lease_owner = ${owner} AND wanted = 1 RETURNING account_id`)

@@ -1,4 +1,5 @@
 /** An edge's side of its connection to the agent: where instances are comes in, visitors of sleeping apps are announced. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Caller, createCaller, type Frame, followPeer, type Greeting } from '../../channel/index.ts'
 import { doing } from '../../watchdog/index.ts'
 import type { RouteTable } from '../route-table.ts'
@@ -13,10 +14,17 @@ type Parts = {
   table: RouteTable
   /** How this edge gets the sockets for builds and apps; without it, they do not reach it. */
   jobSockets?: JobSocketSource | undefined
+  /** Whether a process of this machine is gone; true only when it is certain. */
+  isGone(process: string): boolean
 }
 
-export function followAgent({ path, greeting, edge, table, jobSockets }: Parts) {
+/** The connection to a process that dies may close a moment before the process is gone. */
+const GONE = { pauseMs: 50, attempts: 100 }
+
+export function followAgent({ path, greeting, edge, table, jobSockets, isGone }: Parts) {
   let agent: Caller<AgentMethodsForEdge> | undefined
+  /** What the agent has reported as running, by deployment. */
+  const running = new Map<string, readonly string[]>()
 
   const forJobs =
     jobSockets &&
@@ -29,13 +37,39 @@ export function followAgent({ path, greeting, edge, table, jobSockets }: Parts) 
   const methods: EdgeMethodsForAgent = {
     setInstances({ reports, isWhole }) {
       doing('instances')
-      if (isWhole) edge.changeRoutes(table.forgetInstances())
-      for (const [deployment, report] of Object.entries(reports))
+      if (isWhole) forgetInstances()
+      for (const [deployment, report] of Object.entries(reports)) {
         edge.changeRoutes(table.setInstance(deployment, report ?? undefined))
+        if (report?.state === 'running')
+          running.set(
+            deployment,
+            report.instances.map(({ instance }) => instance),
+          )
+        else running.delete(deployment)
+      }
     },
     drain: ({ instance, graceMs }) => edge.drain(instance, graceMs),
     useGateway: (gateway) => forJobs?.useGateway(gateway),
     isSite: edge.isSite,
+  }
+
+  function forgetInstances() {
+    running.clear()
+    edge.changeRoutes(table.forgetInstances())
+  }
+
+  /**
+   * The network of an instance goes with its agent, without a word to the other end of its connections: their requests would
+   * wait until their time is over. The instances of an agent that was replaced go on.
+   */
+  async function abortRequests(instances: readonly string[], agentProcess: string) {
+    for (let attempt = 0; attempt < GONE.attempts; attempt++) {
+      if (isGone(agentProcess)) {
+        await Promise.all(instances.map((instance) => edge.drain(instance, 0)))
+        return
+      }
+      await sleep(GONE.pauseMs, undefined, { ref: false })
+    }
   }
 
   const following = followPeer<Frame, Frame>({
@@ -47,8 +81,10 @@ export function followAgent({ path, greeting, edge, table, jobSockets }: Parts) 
       await opened.closed
       if (agent !== opened) return
       agent = undefined
-      // Its instances ended with it. Requests wait until the next agent has reported.
-      edge.changeRoutes(table.forgetInstances())
+      const lost = [...running.values()].flat()
+      // Requests wait until the next agent has reported.
+      forgetInstances()
+      await abortRequests(lost, peer.greeting.process)
     },
   })
 

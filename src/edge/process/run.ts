@@ -43,8 +43,8 @@ export type EdgeSettings = {
   agentSocket: string
   /** How it gets the sockets for builds and apps; without it, they do not reach it. */
   jobSockets?: JobSocketSource
-  /** Whether a process of this machine is gone, by its name; true only when it is certain. */
-  isGone?(name: string): boolean
+  /** Whether a process of this machine is gone; true only when it is certain. */
+  isGone?(process: string): boolean
 }
 
 const ACTIVITY_MS = 5000
@@ -96,7 +96,7 @@ export async function runEdge(settings: EdgeSettings) {
     isGone,
     report,
   })
-  const agent = followAgent({ path: agentSocket, greeting, edge, table, jobSockets })
+  const agent = followAgent({ path: agentSocket, greeting, edge, table, jobSockets, isGone })
   await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
   await begin(edge.http, listen)
   if (tls) {

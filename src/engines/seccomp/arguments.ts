@@ -6,18 +6,19 @@ import type { SystemCallName } from './numbers.ts'
 export type Checked = { call: SystemCallName; check: readonly Instruction[] }
 
 /** CLONE_NEW: NS, CGROUP, UTS, IPC, USER, PID, NET. CLONE_NEWTIME cannot be given to clone. */
-const NAMESPACES = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000
+export const NAMESPACES =
+  0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000
 
-const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 }
-const TYPE = { stream: 1, datagram: 2 }
+export const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 }
+export const TYPE = { stream: 1, datagram: 2 }
 const TYPE_BITS = 0xf
-const PROTOCOL = { default: 0, icmp: 1, tcp: 6, udp: 17, icmp6: 58 }
-const NETLINK_ROUTE = 0
+export const PROTOCOL = { default: 0, icmp: 1, tcp: 6, udp: 17, icmp6: 58 }
+export const NETLINK_ROUTE = 0
 
 /** An upper layer protocol of TCP: kernel TLS and others, loaded on demand. */
-const TCP_ULP = 31
+export const TCP_ULP = 31
 
-const TERMINAL = {
+export const TERMINAL = {
   /** Puts characters into what another program reads from its terminal. */
   TIOCSTI: 0x5412,
   /** The same on a console, by selecting and pasting. */
@@ -28,13 +29,13 @@ const TERMINAL = {
 }
 
 /** Attributes of a file that its owner may change: one of them is the project whose quota it counts for. */
-const ATTRIBUTES = { FS_IOC_SETFLAGS: 0x40086602, FS_IOC32_SETFLAGS: 0x40046602, FS_IOC_FSSETXATTR: 0x401c5820 }
+export const ATTRIBUTES = { FS_IOC_SETFLAGS: 0x40086602, FS_IOC32_SETFLAGS: 0x40046602, FS_IOC_FSSETXATTR: 0x401c5820 }
 
 /** Linux, also with an old version number or as 32 bits, and the query of the current one. Not: without ASLR. */
-const PERSONALITIES = [0x0000_0000, 0x0000_0008, 0x0002_0000, 0x0002_0008, 0xffff_ffff]
+export const PERSONALITIES = [0x0000_0000, 0x0000_0008, 0x0002_0000, 0x0002_0008, 0xffff_ffff]
 
-const FILE_TYPE_BITS = 0xf000
-const DEVICES = [0x2000, 0x6000]
+export const FILE_TYPE_BITS = 0xf000
+export const DEVICES = [0x2000, 0x6000]
 
 /** The kernel loads other protocols on demand, and several of them had vulnerabilities. */
 const internet = [

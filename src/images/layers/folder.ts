@@ -64,7 +64,9 @@ export async function* contentsOf(top: string, options: FolderOptions): AsyncGen
   async function look(entry: Dirent, path: string, inImage: string): Promise<Content | undefined> {
     const inner = join(path, entry.name)
     const about = { path: `${inImage}/${entry.name}`, owner: owner(inner), size: 0 }
-    if (entry.isDirectory()) return { entry: { ...about, kind: 'folder', mode: 0o755 } }
+    // Folders in memory that a container has in its place get its mode, and do not belong to the app.
+    const mode = writable.includes(inner) ? 0o777 : 0o755
+    if (entry.isDirectory()) return { entry: { ...about, kind: 'folder', mode } }
     if (entry.isSymbolicLink()) {
       const to = await readlink(join(top, inner))
       if (!to.includes('\u{fffd}')) return { entry: { ...about, kind: 'symlink', mode: 0o777, to } }

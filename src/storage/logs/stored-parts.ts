@@ -105,11 +105,15 @@ export function createStoredParts({ sql, clock, blobs }: { sql: Sql; clock: Cloc
     },
 
     /** Removes blobs that no row refers to, unless `isHeld`, and returns how many. */
-    collect: (isHeld: () => Promise<boolean>): Promise<number> =>
-      collectBlobs(blobs, async () => {
-        const rows = await sql.query<{ digest: string }>(statement`SELECT DISTINCT digest FROM stored_logs`)
-        return (await isHeld()) ? { has: () => true } : new Set(rows.map(({ digest }) => digest))
-      }),
+    collect: (isHeld: () => Promise<boolean>, isOver?: () => boolean): Promise<number> =>
+      collectBlobs(
+        blobs,
+        async () => {
+          const rows = await sql.query<{ digest: string }>(statement`SELECT DISTINCT digest FROM stored_logs`)
+          return (await isHeld()) ? { has: () => true } : new Set(rows.map(({ digest }) => digest))
+        },
+        isOver,
+      ),
   }
 }
 

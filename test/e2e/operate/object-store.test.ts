@@ -145,7 +145,7 @@ test('a backup says what is in the bucket, and does not call it missing', async 
   })
   assert.match(
     stderr,
-    /archives and closed logs are in s3:\/\/headland-test\/kept and not in the backup.* Switch versioning on/,
+    /archives, closed logs and larger values of apps are in s3:\/\/headland-test\/kept and not in the backup.* Switch versioning on/,
   )
   assert.deepEqual(JSON.parse(stdout).missing, [])
 })

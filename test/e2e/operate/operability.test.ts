@@ -208,6 +208,7 @@ test('liveness, readiness and metrics are served; metrics name no tenant and nee
   const { name } = await createEnvironment(service, as)
   assert.equal((await service.call('/healthz')).status, 200)
   assert.equal((await service.call('/readyz')).status, 200)
+  await until(async () => /headland_leader 1/.test((await service.call('/metrics')).text), 'it leads')
   const metrics = await service.call('/metrics')
   assert.match(metrics.text, /headland_api_request_seconds_count\{.*route="\/v1\/accounts\/:account\/apps".*\} 1/)
   assert.match(metrics.text, /headland_edge_serving 1/)

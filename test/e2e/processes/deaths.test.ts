@@ -14,10 +14,15 @@ after(async () => {
   for (const end of ends) await end()
 })
 
-const WITH_PID = "if (request.url === '/started') return response.end(started)"
+const PATHS = `
+  if (request.url === '/started') return response.end(started)
+  if (request.url === '/unanswered') return ++unanswered
+  if (request.url === '/count') return response.end(String(unanswered))
+`
+const STATE = 'const started = String(Date.now() + Math.random())\nlet unanswered = 0\n'
 const server = (version: string) => ({
-  ...nodeServer(version, WITH_PID),
-  'server.js': `const started = String(Date.now() + Math.random())\n${nodeServer(version, WITH_PID)['server.js']}`,
+  ...nodeServer(version, PATHS),
+  'server.js': `${STATE}${nodeServer(version, PATHS)['server.js']}`,
 })
 
 const environment = await createEnvironment(service, as)
@@ -81,6 +86,13 @@ test('apps that ran are started again with the agent, and visitors wait for them
   assert.notEqual(answer.text, started)
   assert.equal((await deploy(service, as, environment.name, server('three'))).error, undefined)
   assert.equal((await get()).text, 'three')
+})
+
+test('a request that an app was working on when its agent died is answered at once, and not when its time is over', async () => {
+  const answer = get('/unanswered')
+  await until(async () => (await get('/count')).text === '1')
+  await kill('agent')
+  assert.equal((await answer).status, 502, 'a request whose time is over is answered with 504')
 })
 
 test('a service that is stopped leaves no process behind', async () => {

@@ -8,79 +8,11 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { temporaryFolder } from '../../support/folder.ts'
+import { appAt, CALLER } from '../../support/service/app-calls.ts'
 import { deploy, type Files, reasonOf, upload } from '../../support/service/deploy.ts'
-import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
-import { startService, type TestService } from '../../support/service/service.ts'
+import { createEnvironment } from '../../support/service/environment.ts'
+import { startService } from '../../support/service/service.ts'
 import { until } from '../../support/until.ts'
-
-/**
- * Makes the calls that its visitors put into the path, and answers with the results. It logs more at its start than it
- * should.
- */
-const CALLER: Files = {
-  'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
-  'server.js': `
-    console.log('these are', process.env.HEADLESS_APPS_API_TOKEN, process.env.HEADLESS_KV_STORE_TOKEN)
-    console.log('started for ' + process.env.HEADLESS_METADATA_ENV_ID)
-    const variables = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('HEADLESS_')))
-    const server = require('node:http').createServer(async (request, response) => {
-      if (request.url === '/') return response.end('hello')
-      if (request.url === '/variables') return response.end(JSON.stringify(variables))
-      const { url, method, token, body, length } = JSON.parse(decodeURIComponent(request.url.slice(1)))
-      try {
-        const answer = await fetch(url, {
-          method,
-          headers: {
-            ...(token ? { authorization: 'Bearer ' + token } : {}),
-            ...(body || length ? { 'content-type': 'application/json' } : {}),
-          },
-          ...(length ? { body: JSON.stringify('x'.repeat(length)) } : body ? { body } : {}),
-        })
-        const text = await answer.text()
-        response.end(JSON.stringify({ status: answer.status, text: text.slice(0, 1000), bytes: text.length }))
-      } catch (error) {
-        response.end(JSON.stringify({ status: error.cause?.code ?? error.message }))
-      }
-    })
-    server.listen(process.env.PORT, process.env.HOST)
-    process.on('SIGTERM', () => server.close(() => process.exit()))
-  `,
-}
-
-type Variables = Record<
-  | 'HEADLESS_METADATA_ENV_ID'
-  | 'HEADLESS_APPS_API_URL_ADDRESS'
-  | 'HEADLESS_APPS_API_TOKEN'
-  | 'HEADLESS_KV_STORE_URL'
-  | 'HEADLESS_KV_STORE_TOKEN',
-  string
->
-type Wish = { url: string; method?: string; token?: string; body?: string; length?: number }
-type Got = { status: number | string; text: string; bytes: number }
-
-/** The variables that the app of an environment gets, and the results of its calls. */
-async function appAt(at: TestService, url: string) {
-  // After a restart the app may still be starting.
-  const variables = await until(async (): Promise<Variables | undefined> => {
-    const { text } = await siteAnswer(at, url, '/variables')
-    return text.startsWith('{') ? JSON.parse(text) : undefined
-  })
-  const { HEADLESS_APPS_API_URL_ADDRESS: api, HEADLESS_KV_STORE_URL: kv } = variables
-  async function call(wish: Wish): Promise<Got> {
-    return JSON.parse((await siteAnswer(at, url, `/${encodeURIComponent(JSON.stringify(wish))}`)).text)
-  }
-  const id = variables.HEADLESS_METADATA_ENV_ID
-  return {
-    id,
-    variables,
-    call,
-    purge: (tags: unknown, { token = variables.HEADLESS_APPS_API_TOKEN, of = id } = {}) =>
-      call({ url: `${api}/envs/${of}/edge/cache/tags:purge`, method: 'POST', token, body: JSON.stringify({ tags }) }),
-    get: (key: string, token = variables.HEADLESS_KV_STORE_TOKEN) => call({ url: `${kv}/${key}`, token }),
-    put: (key: string, what: Pick<Wish, 'body' | 'length'>, token = variables.HEADLESS_KV_STORE_TOKEN) =>
-      call({ url: `${kv}/${key}`, method: 'PUT', token, ...what }),
-  }
-}
 
 const service = await startService({ after })
 const as = await service.login()

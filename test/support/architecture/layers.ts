@@ -12,6 +12,7 @@ export type Layers = ReadonlyMap<string, number>
 export const ADAPTERS: readonly string[] = [
   'src/storage/sql/sqlite.ts',
   'src/storage/sql/postgres/postgres.ts',
+  'src/storage/sql/postgres/election.ts',
   'src/storage/blobs/blobs-disk.ts',
   'src/storage/blobs/s3/blobs-s3.ts',
   'src/engines/sandbox/sandbox.ts',

@@ -8,6 +8,7 @@ import { createLookup, createNameCheck } from '../../../src/reach/index.ts'
 import { createVault, MIGRATIONS, migrate } from '../../../src/storage/index.ts'
 import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
+import { LEADING } from '../leading.ts'
 import { startDns } from '../machine/dns.ts'
 import { startTestEdge } from './edge.ts'
 import { startPebble } from './pebble.ts'
@@ -36,6 +37,8 @@ type Given = {
   mayCall?: (address: string, port: number) => boolean
 }
 
+type Opening = Partial<AcmeSettings> & { owner?: string; isLeading?: boolean }
+
 export async function startCertificates(t: Scope, given: Given = {}) {
   const edge = await startTestEdge(t)
   const dns = await startDns(t)
@@ -62,7 +65,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
   const sites: { accountId: string; hostLabel: string; domains: string[] }[] = []
 
   /** As a process that opens the database: several may, one after the other or at once. */
-  async function open({ owner, ...changed }: Partial<AcmeSettings> & { owner?: string } = {}) {
+  async function open({ owner, isLeading = true, ...changed }: Opening = {}) {
     const sql = await openSqlite(file)
     await migrate(sql, MIGRATIONS, clock.now())
     const opened = openCertificates({
@@ -85,6 +88,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
       ...(owner ? { owner } : {}),
     })
     const { worker } = opened
+    if (isLeading) worker.lead(LEADING)
     t.after(async () => {
       await opened.stop()
       await sql.close()

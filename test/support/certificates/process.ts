@@ -7,6 +7,7 @@ import { openCertificates } from '../../../src/certificates/index.ts'
 import { createLookup, createNameCheck } from '../../../src/reach/index.ts'
 import { createVault } from '../../../src/storage/index.ts'
 import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
+import { LEADING } from '../leading.ts'
 
 const { file, acme, sites, dns } = JSON.parse(process.argv[2] ?? '')
 const sql = await openSqlite(file)
@@ -36,6 +37,7 @@ const { worker } = openCertificates({
   calling: { lookUp: createLookup({ servers: [dns] }), mayCall: () => true },
   checkName: createNameCheck({ lookUp: createLookup({ servers: [dns] }), publicAddresses: ['127.0.0.1'] }),
 })
+worker.lead(LEADING)
 await worker.round()
 await worker.settled()
 process.disconnect()

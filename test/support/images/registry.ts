@@ -30,6 +30,8 @@ type Options = {
   of?: ImageRegistry
   /** A command that starts it elsewhere, such as in another network. */
   inside?: readonly string[]
+  /** Where it listens, if not on the loopback. */
+  host?: string
 }
 
 export type ImageRegistry = {
@@ -45,7 +47,7 @@ export type ImageRegistry = {
 }
 
 export async function startRegistry(t: Scope, options: Options = {}) {
-  const { hasPassword = false, mayDelete = true, of, inside = [] } = options
+  const { hasPassword = false, mayDelete = true, of, inside = [], host = '127.0.0.1' } = options
   const folder = await temporaryFolder(t)
   const config = join(folder, 'config.json')
   const lines: string[] = []
@@ -61,7 +63,7 @@ export async function startRegistry(t: Scope, options: Options = {}) {
         version: 0.1,
         log: { level: 'info', accesslog: { disabled: false } },
         storage: { filesystem: { rootdirectory: data }, delete: { enabled: mayDelete } },
-        http: { addr: `127.0.0.1:${port}`, secret: 'the same after a restart' },
+        http: { addr: `${host}:${port}`, secret: 'the same after a restart' },
         ...(hasPassword ? { auth: { htpasswd: { realm: 'test', path: join(folder, 'htpasswd') } } } : {}),
       }),
     )
@@ -72,7 +74,7 @@ export async function startRegistry(t: Scope, options: Options = {}) {
     const listening = new Promise<number>((resolve) => {
       createInterface({ input: child.stderr as Readable }).on('line', (line) => {
         lines.push(line)
-        const found = /listening on 127\.0\.0\.1:(\d+)/.exec(line)?.[1]
+        const found = /listening on [\d.]+:(\d+)/.exec(line)?.[1]
         if (found) resolve(Number(found))
       })
     })
@@ -94,7 +96,7 @@ export async function startRegistry(t: Scope, options: Options = {}) {
   t.after(stop)
   await start()
   const registry: ImageRegistry = {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     folder: data,
     stop,
     start,

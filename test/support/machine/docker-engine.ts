@@ -15,8 +15,11 @@ import { BASE_FILES, BASE_IMAGE, CERTIFICATES, CLI_PLUGINS, dockerEnvironment } 
 
 const MAX_MS = 300_000
 const STOP_MS = 30_000
+const MAX_LINES = 1000
+/** Processes that were asked to end: one that ends by itself reports why. */
+const ending = new WeakSet<ChildProcess>()
 /** A test that is killed leaves no running process behind. */
-const WITH_US = ['--pdeathsig', 'KILL']
+export const WITH_US = ['--pdeathsig', 'KILL']
 
 export type DockerEngine = {
   /** Environment of programs that talk to the engine. */
@@ -32,56 +35,81 @@ export type DockerEngine = {
  * machine.
  */
 const MACHINE = `
+  hostname "$2"
   mount --rbind /sys/fs/cgroup "$1"
   mount -t sysfs sysfs /sys
   mount --rbind "$1" /sys/fs/cgroup
   ip link set lo up
-  shift
+  shift 2
   exec docker-init -s -- "$@"
 `
 
-export async function startDocker(test: Scope): Promise<DockerEngine> {
+/** Runs the clean-up functions one after the other, the last one first: what is removed is not used by a process any more. */
+export function inReverse(test: Scope): Scope {
   const ends: (() => unknown)[] = []
-  // In reverse order: the folder is removed after every process that writes to it has ended.
-  const t: Scope = { after: (end) => void ends.unshift(end) }
   test.after(async () => {
     for (const end of ends) await end()
   })
+  return { after: (end) => void ends.unshift(end) }
+}
+
+export async function startDocker(test: Scope): Promise<DockerEngine> {
+  const t = inReverse(test)
+  const machine = await startMachine(t)
+  await connect(t, machine.pid, machine.environment)
+  await importBase(machine)
+  return machine
+}
+
+export type Machine = DockerEngine & {
+  /** Its first process, by whose id its namespaces are entered. */
+  pid: number
+  socketPath: string
+}
+
+type MachineOptions = {
+  hostname?: string
+  /** More options of the engine. */
+  flags?: readonly string[]
+}
+
+/** An engine without a network but its own loopback. The scope has to end things in reverse. */
+export async function startMachine(
+  t: Scope,
+  { hostname = 'machine', flags = [] }: MachineOptions = {},
+): Promise<Machine> {
   const folder = await temporaryFolder(t)
-  const group = `headland-test-${process.pid}`
-  const socket = `unix://${join(folder, 'docker.sock')}`
+  const group = `headland-test-${process.pid}-${hostname}`
+  const socketPath = join(folder, 'docker.sock')
+  const socket = `unix://${socketPath}`
   await mkdir(join(folder, 'cgroup'))
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ cliPluginsExtraDirs: [CLI_PLUGINS] }))
   const environment = { ...dockerEnvironment(), HOME: folder, DOCKER_HOST: socket, DOCKER_CONFIG: folder }
   const daemon = [
     ...['dockerd', '--host', socket, '--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec')],
     ...['--pidfile', join(folder, 'pid'), '--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${group}`],
+    ...flags,
   ]
   const namespaces = ['--net', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child']
-  const machine = spawn(
-    'setpriv',
-    [...WITH_US, 'unshare', ...namespaces, 'sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), ...daemon],
-    {
-      env: environment,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
+  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname]
+  const machine = spawn('setpriv', [...WITH_US, 'unshare', ...namespaces, ...script, ...daemon], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   t.after(() => removeGroups(group))
   t.after(() => end(machine, () => firstOf(machine)))
   await untilItListens(machine)
-  const inside = ['nsenter', `--net=/proc/${firstOf(machine)}/ns/net`]
-  await connect(t, firstOf(machine) as number, environment)
-
-  const engine: DockerEngine = {
+  const pid = firstOf(machine) as number
+  return {
     environment,
-    inside,
+    socketPath,
+    pid,
+    inside: ['nsenter', `--net=/proc/${pid}/ns/net`],
     async docker(...args) {
       const options = { env: environment, timeout: MAX_MS, maxBuffer: 2 ** 24 }
       return (await promisify(execFile)('docker', args, options)).stdout.trim()
     },
   }
-  await importBase(engine)
-  return engine
 }
 
 /** The first process of the namespace, which sees itself as number 1. */
@@ -91,15 +119,16 @@ const firstOf = ({ pid }: ChildProcess): number | undefined =>
 async function untilItListens(machine: ChildProcess) {
   const lines: string[] = []
   const exited = once(machine, 'exit').then(() => {
-    throw new Error(`dockerd ended before it listened:\n${lines.join('\n')}`)
+    throw new Error(`dockerd ended:\n${lines.join('\n')}`)
   })
   const listens = new Promise<void>((resolve) => {
     createInterface({ input: machine.stderr as Readable }).on('line', (line) => {
-      if (lines.length < 1000) lines.push(line)
+      if (lines.push(line) > MAX_LINES) lines.shift()
       if (line.includes('API listen on')) resolve()
     })
   })
   await Promise.race([listens, exited])
+  exited.catch((error) => process.stderr.write(ending.has(machine) ? '' : `${error.message}\n`))
 }
 
 /**
@@ -127,8 +156,10 @@ async function importBase({ docker, environment }: DockerEngine) {
   await docker('image', 'inspect', BASE_IMAGE)
 }
 
-async function end(child: ChildProcess, pidOf: () => number | undefined) {
+/** Asks a process to end, and kills the child where that takes too long. */
+export async function end(child: ChildProcess, pidOf: () => number | undefined) {
   if (child.exitCode !== null || child.signalCode !== null) return
+  ending.add(child)
   const exited = once(child, 'exit')
   const pid = pidOf()
   if (pid !== undefined) process.kill(pid, 'SIGTERM')

@@ -28,7 +28,9 @@ const BASE_SUITE = /^node:\d+-(\w+)-slim$/.exec(BASE_IMAGE)?.[1] ?? ''
 export const BASE_FILES = join(FOLDER, `base-${BASE_SUITE}`)
 
 export const CLI_PLUGINS = join(ROOT, 'usr/libexec/docker/cli-plugins')
-export const isDockerThere = (): boolean => existsSync(CLI_PLUGINS) && existsSync(BASE_FILES)
+/** The engine and its programs; the base of an image takes much longer to make, and not every test needs it. */
+export const isEngineThere = (): boolean => existsSync(CLI_PLUGINS)
+export const isDockerThere = (): boolean => isEngineThere() && existsSync(BASE_FILES)
 
 /** The search paths of programs and libraries for all of Docker's programs. */
 export function dockerEnvironment(): Record<string, string> {
@@ -45,8 +47,12 @@ export function dockerEnvironment(): Record<string, string> {
 export function prepareDocker() {
   const mirror = mirrorOfMachine()
   if (mirror === undefined) return
-  if (!existsSync(CLI_PLUGINS)) into(ROOT, (draft) => unpackPackages(draft, mirror))
+  prepareEngine(mirror)
   if (!existsSync(BASE_FILES)) into(BASE_FILES, (draft) => makeBase(draft, mirror))
+}
+
+export function prepareEngine(mirror = mirrorOfMachine()) {
+  if (mirror !== undefined && !isEngineThere()) into(ROOT, (draft) => unpackPackages(draft, mirror))
 }
 
 /** Undefined on a system other than Debian. */

@@ -10,6 +10,7 @@ import { BUCKET, KEYS, type S3Server, startS3Server } from '../../../../test/sup
 import { Secret } from '../../../base/index.ts'
 import type { Digest } from '../blobs.ts'
 import { openS3Blobs, type S3Options } from './blobs-s3.ts'
+import { openCache } from './cache.ts'
 import { TIMEOUTS } from './client.ts'
 
 /** Long enough for a busy machine. */
@@ -292,6 +293,24 @@ test('copies stay within the bound, and those that were not used for longest go 
   const fourth = await blobs.put(from(randomBytes(1000)))
   assert.deepEqual((await copiesIn(folder)).toSorted(), [first, third, fourth].map(hex).toSorted())
   assert.equal((await buffer(await blobs.open(second.digest))).length, 1000)
+})
+
+test('the number of copies is bounded too', async (t) => {
+  const folder = await temporaryFolder(t)
+  const digests = Array.from({ length: 5 }, (_, at): Digest => `sha256:${String(at).repeat(64)}`)
+  const cache = await openCache(folder, 1e9, 3)
+  for (const digest of digests.slice(0, 3)) {
+    const draft = cache.draft()
+    await writeFile(draft, digest)
+    await cache.add(draft, digest, digest.length)
+  }
+  await (await cache.borrow(digests[0] as Digest))?.release()
+  const draft = cache.draft()
+  await writeFile(draft, 'x')
+  await cache.add(draft, digests[3] as Digest, 1)
+  const has = async (digest: Digest) => (await cache.borrow(digest)) !== undefined
+  assert.deepEqual(await Promise.all(digests.map(has)), [true, false, true, true, false])
+  assert.equal(cache.bytes(), 2 * (digests[0] as Digest).length + 1)
 })
 
 test('a copy in use is not removed, and one that is larger than the bound is there while it is used', async (t) => {

@@ -37,8 +37,13 @@ export type S3Options = {
 const REMOVED_AFTER_MS = 60_000
 const LOOK_AGAIN_MS = 200
 
-/** `isForCallers`: a caller of the API waits for the bytes, and not a build. */
-type Kind = { folder: string; isForCallers?: boolean }
+type Kind = {
+  folder: string
+  /** A caller of the API waits for the bytes, and not a build. */
+  isForCallers?: boolean
+  /** No two puts have the same bytes: so none is put again while it is removed, and its own time is when it was put. */
+  isUnique?: boolean
+}
 
 /** One bucket, whose blobs of all kinds share the copies on the disk. */
 export async function openS3Store(options: S3Options) {
@@ -48,8 +53,8 @@ export async function openS3Store(options: S3Options) {
   const beOwner = createOwnership(objects, options.owner)
   const { writeMs, readMs } = client.timeouts
   return {
-    blobs: ({ folder, isForCallers = false }: Kind): Blobs =>
-      createS3Blobs({ objects, cache, beOwner, folder, withinMs: isForCallers ? writeMs : readMs }),
+    blobs: ({ folder, isForCallers = false, isUnique = false }: Kind): Blobs =>
+      createS3Blobs({ objects, cache, beOwner, folder, isUnique, withinMs: isForCallers ? writeMs : readMs }),
     close: objects.close,
   }
 }
@@ -64,11 +69,12 @@ type Parts = {
   cache: Cache
   beOwner(): Promise<void>
   folder: string
+  isUnique: boolean
   /** For how long a download is begun again. */
   withinMs: number
 }
 
-function createS3Blobs({ objects, cache, beOwner, folder, withinMs }: Parts): Blobs {
+function createS3Blobs({ objects, cache, beOwner, folder, isUnique, withinMs }: Parts): Blobs {
   const uploads = createUploads(objects)
   const inTurn = createTurns()
   const { borrow, damaged } = createDownloads({ objects, cache, withinMs, nameOf: (digest) => namesOf(digest).blob })
@@ -82,6 +88,7 @@ function createS3Blobs({ objects, cache, beOwner, folder, withinMs }: Parts): Bl
 
   async function store(draft: string, digest: Digest, bytes: number) {
     const names = namesOf(digest)
+    if (isUnique) return uploads.send(draft, names.blob, bytes)
     for (;;) {
       await objects.put(names.mark, NOTHING)
       await uploads.send(draft, names.blob, bytes, { isAnew: damaged.has(digest) })
@@ -98,8 +105,22 @@ function createS3Blobs({ objects, cache, beOwner, folder, withinMs }: Parts): Bl
 
   async function wasPutSince(digest: Digest, time: number): Promise<boolean> {
     const { mark, blob } = namesOf(digest)
-    const found = (await objects.head(mark)) ?? (await objects.head(blob))
+    const found = (isUnique ? undefined : await objects.head(mark)) ?? (await objects.head(blob))
     return found !== undefined && Date.now() - found.ageMs >= time
+  }
+
+  /** False if it was put meanwhile. */
+  async function removeMarked(digest: Digest, unless?: { putSince: number }): Promise<boolean> {
+    const names = namesOf(digest)
+    await objects.put(names.removing, NOTHING)
+    try {
+      if (unless && (await wasPutSince(digest, unless.putSince))) return false
+      await objects.remove(names.blob)
+      await objects.remove(names.mark)
+    } finally {
+      await objects.remove(names.removing)
+    }
+    return true
   }
 
   return {
@@ -152,18 +173,11 @@ function createS3Blobs({ objects, cache, beOwner, folder, withinMs }: Parts): Bl
       })
     },
     async remove(digest, unless) {
-      const names = namesOf(digest)
       await beOwner()
       return inTurn(digest, async () => {
         if (unless && (await wasPutSince(digest, unless.putSince))) return false
-        await objects.put(names.removing, NOTHING)
-        try {
-          if (unless && (await wasPutSince(digest, unless.putSince))) return false
-          await objects.remove(names.blob)
-          await objects.remove(names.mark)
-        } finally {
-          await objects.remove(names.removing)
-        }
+        if (isUnique) await objects.remove(namesOf(digest).blob)
+        else if (!(await removeMarked(digest, unless))) return false
         await cache.remove(digest)
         return true
       })

@@ -12,19 +12,24 @@ import { absent, randomToken } from '../../../base/index.ts'
 import type { Digest } from '../blobs.ts'
 import { sweepDrafts } from '../drafts.ts'
 
-type Entry = { bytes: number; usedAt: number; isVerified: boolean; users: number }
+type Entry = { bytes: number; isVerified: boolean; users: number }
+
+/** All of them are looked at when a process starts. */
+const MAX_COPIES = 50_000
+const STATS_AT_ONCE = 64
 
 export type Borrowed = { file: string; release(): Promise<void> }
 
-export async function openCache(folder: string, maxBytes: number) {
+export async function openCache(folder: string, maxBytes: number, maxCopies = MAX_COPIES) {
   const aside = join(folder, 'aside')
   await mkdir(aside, { recursive: true, mode: 0o700 })
   const ours = new Set<string>()
   const isOurs = (name: string): boolean => ours.has(name)
   await sweepDrafts(aside, isOurs)
+  /** The most recently used comes last. */
   const entries = new Map<Digest, Entry>()
-  for (const { digest, bytes, usedAt } of await filesIn(folder)) {
-    entries.set(digest, { bytes, usedAt, isVerified: false, users: 0 })
+  for (const { digest, bytes } of (await filesIn(folder)).toSorted((a, b) => a.usedAt - b.usedAt)) {
+    entries.set(digest, { bytes, isVerified: false, users: 0 })
   }
   let total = [...entries.values()].reduce((sum, { bytes }) => sum + bytes, 0)
   await trim()
@@ -36,6 +41,7 @@ export async function openCache(folder: string, maxBytes: number) {
 
   function enter(digest: Digest, entry: Entry) {
     total += entry.bytes - (entries.get(digest)?.bytes ?? 0)
+    entries.delete(digest)
     entries.set(digest, entry)
   }
 
@@ -46,13 +52,15 @@ export async function openCache(folder: string, maxBytes: number) {
     await rm(place(digest), { force: true })
   }
 
+  function isWithin(): boolean {
+    return total <= maxBytes && entries.size <= maxCopies
+  }
+
   /** Removes what was not used for longest, until the rest is within the bound. What is in use stays, and so does `but`. */
   async function trim(but?: Digest) {
-    if (total <= maxBytes) return
-    const oldestFirst = [...entries].toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
-    for (const [digest] of oldestFirst) {
-      if (total <= maxBytes) return
-      if (digest !== but && entries.get(digest)?.users === 0) await remove(digest)
+    for (const [digest, { users }] of entries) {
+      if (isWithin()) return
+      if (digest !== but && users === 0) await remove(digest)
     }
   }
 
@@ -77,8 +85,8 @@ export async function openCache(folder: string, maxBytes: number) {
       return undefined
     }
     entry.isVerified = true
+    if (entries.get(digest) === entry) enter(digest, entry)
     const now = new Date()
-    entry.usedAt = now.getTime()
     await utimes(file, now, now)
     return {
       file,
@@ -118,7 +126,7 @@ export async function openCache(folder: string, maxBytes: number) {
       await rename(path, file)
       ours.delete(basename(path))
       const users = entries.get(digest)?.users ?? 0
-      enter(digest, { bytes, usedAt: Date.now(), isVerified: true, users })
+      enter(digest, { bytes, isVerified: true, users })
       await trim(digest)
     },
 
@@ -132,10 +140,13 @@ export type Cache = Awaited<ReturnType<typeof openCache>>
 async function filesIn(folder: string): Promise<{ digest: Digest; bytes: number; usedAt: number }[]> {
   const found: { digest: Digest; bytes: number; usedAt: number }[] = []
   for (const subfolder of (await readdir(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
-    for (const name of await readdir(join(folder, subfolder))) {
-      const file = await stat(join(folder, subfolder, name)).catch(absent)
-      if (file && /^[0-9a-f]{64}$/.test(name))
-        found.push({ digest: `sha256:${name}`, bytes: file.size, usedAt: file.mtimeMs })
+    const names = (await readdir(join(folder, subfolder))).filter((name) => /^[0-9a-f]{64}$/.test(name))
+    for (let from = 0; from < names.length; from += STATS_AT_ONCE) {
+      const some = names.slice(from, from + STATS_AT_ONCE).map(async (name) => {
+        const file = await stat(join(folder, subfolder, name)).catch(absent)
+        if (file) found.push({ digest: `sha256:${name}`, bytes: file.size, usedAt: file.mtimeMs })
+      })
+      await Promise.all(some)
     }
   }
   return found

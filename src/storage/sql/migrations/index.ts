@@ -32,6 +32,8 @@ import { earlierFiles } from './0029-earlier-files.ts'
 import { protection } from './0030-protection.ts'
 import { images } from './0031-images.ts'
 import { objectStore } from './0032-object-store.ts'
+import { values } from './0033-values.ts'
+import { leadership } from './0034-leadership.ts'
 import { controlProcesses } from './0035-control-processes.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -67,5 +69,7 @@ export const MIGRATIONS: readonly Migration[] = [
   protection,
   images,
   objectStore,
+  values,
+  leadership,
   controlProcesses,
 ]

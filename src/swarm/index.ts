@@ -1,0 +1,8 @@
+export { WriteFenced } from './apply.ts'
+export type { DesiredApp, InstanceReason, InstanceState, Observation, ObservedInstance } from './desired.ts'
+export { API_VERSION, createDocker, type Docker, type DockerOptions } from './docker/client.ts'
+export { DockerRefused, DockerUnreachable } from './docker/failure.ts'
+export type { DockerAddress } from './docker/transport.ts'
+export { ISOLATION_TABLE, type Isolation, isolationRules } from './isolation.ts'
+export { prepareNode, prepareSwarm } from './prepare.ts'
+export { createReconciler, type Reconciler, type ReconcilerParts, type Region, type Round } from './reconciler.ts'

@@ -1,0 +1,42 @@
+/** What a swarm needs before apps run on it: the network of apps, and a short history of tasks. */
+import type { Docker } from './docker/client.ts'
+import { isTaken } from './docker/failure.ts'
+import { BRIDGE, NETWORK, NETWORK_CONFIG } from './names.ts'
+
+/** A crashed task of each place among the replicas says why; more of them would make every list longer. */
+const TASK_HISTORY = 1
+
+/** Once on a manager, after every node has `prepareNode`. May be repeated. */
+export async function prepareSwarm(docker: Docker): Promise<void> {
+  await docker.check()
+  await docker.changeCluster((spec) =>
+    spec.Orchestration?.TaskHistoryRetentionLimit === TASK_HISTORY
+      ? undefined
+      : { ...spec, Orchestration: { ...spec.Orchestration, TaskHistoryRetentionLimit: TASK_HISTORY } },
+  )
+  const there = await docker.networks({ name: [NETWORK] })
+  if (there.some(({ Name, Scope }) => Name === NETWORK && Scope === 'swarm')) return
+  await docker
+    .createNetwork({ Name: NETWORK, Driver: 'bridge', Scope: 'swarm', ConfigFrom: { Network: NETWORK_CONFIG } })
+    .catch((error) => {
+      if (!isTaken(error)) throw error
+    })
+}
+
+/**
+ * On the engine of each node: a bridge of the same name, by which firewall rules find it, and on which apps do not reach each
+ * other. Its addresses may be the same on every node, since no packet leaves a node with them.
+ */
+export async function prepareNode(docker: Docker, subnet: string): Promise<void> {
+  const there = await docker.networks({ name: [NETWORK_CONFIG] })
+  if (there.some(({ Name }) => Name === NETWORK_CONFIG)) return
+  await docker.createNetwork({
+    Name: NETWORK_CONFIG,
+    ConfigOnly: true,
+    IPAM: { Config: [{ Subnet: subnet }] },
+    Options: {
+      'com.docker.network.bridge.name': BRIDGE,
+      'com.docker.network.bridge.enable_icc': 'false',
+    },
+  })
+}

@@ -1,0 +1,152 @@
+/** Values of apps with an object store: the small server of the tests, which can be stopped. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { statement } from '../../../src/storage/index.ts'
+import { temporaryFolder } from '../../support/folder.ts'
+import { BUCKET, KEYS, type S3Server, startS3Server } from '../../support/object-store/s3-server.ts'
+import { settingsFor } from '../../support/object-store/service.ts'
+import { OF_SQLITE } from '../../support/postgres/databases.ts'
+import { NEEDS_POSTGRES, startPostgres } from '../../support/postgres/server.ts'
+import { appAt, CALLER } from '../../support/service/app-calls.ts'
+import { deploy, untilDone } from '../../support/service/deploy.ts'
+import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
+import { HEADLAND } from '../../support/service/headland.ts'
+import { startService, type TestService } from '../../support/service/service.ts'
+import { until } from '../../support/until.ts'
+
+const LARGE = 100_000
+const settingsOf = (server: S3Server, prefix: string) => settingsFor({ ...server, bucket: BUCKET, ...KEYS }, prefix)
+const storedIn = ({ objects }: S3Server): string[] => [...objects.keys()].filter((key) => key.includes('/values/'))
+
+async function emptyCache({ dataDir }: TestService) {
+  const cache = join(dataDir, 'object-cache')
+  for (const folder of await readdir(cache)) if (folder !== 'aside') await rm(join(cache, folder), { recursive: true })
+}
+
+async function deployCaller(service: TestService) {
+  const as = await service.login()
+  const environment = await createEnvironment(service, as)
+  const { error } = await deploy(service, as, environment.name, CALLER)
+  assert.equal(error, undefined, JSON.stringify(error))
+  return { as, environment, app: await appAt(service, environment.url) }
+}
+
+/** The same app under a service that was started anew. */
+async function appAgain(service: TestService, { url }: { url: string }) {
+  await until(async () => (await siteAnswer(service, url)).status === 200)
+  return appAt(service, url)
+}
+
+async function setUp(t: TestContext, prefix: string) {
+  const server = await startS3Server(t)
+  const service = await startService(t, { settings: settingsOf(server, prefix) })
+  return { server, service, ...(await deployCaller(service)) }
+}
+
+test('values are in rows and in the bucket, survive the copies on the disk, and go with their environment', async (t) => {
+  const { server, service, as, environment, app } = await setUp(t, 'values-a')
+  assert.equal((await app.put('small', { body: '{"a":1}' })).status, 204)
+  assert.equal((await app.put('large', { length: LARGE })).status, 204)
+  assert.equal(storedIn(server).length, 1)
+  assert.equal(existsSync(join(service.dataDir, 'environments', app.id, 'values')), false)
+  await emptyCache(service)
+  assert.equal((await app.get('small')).text, '{"a":1}')
+  assert.equal((await app.get('large')).bytes, LARGE + 2)
+  assert.equal((await app.get('other')).status, 404)
+  const asked = await service.call(`/v1/${environment.name}`, { method: 'DELETE', as })
+  assert.equal((await untilDone(service, as, asked.json.name)).error, undefined)
+  const sql = await service.openSql()
+  t.after(() => sql.close())
+  for (const table of [statement`SELECT name FROM kv_values`, statement`SELECT bytes FROM kv_stores`])
+    assert.deepEqual(await sql.query(table), [])
+})
+
+test('values of before the bucket are moved to it, none is lost, and new ones go there', async (t) => {
+  const dataDir = await temporaryFolder(t)
+  const server = await startS3Server(t)
+  const before = await startService(t, { dataDir })
+  const { app, environment } = await deployCaller(before)
+  const keys = Array.from({ length: 20 }, (_, number) => `key-${number}`)
+  for (const [number, key] of keys.entries())
+    assert.equal((await app.put(key, { length: number % 2 ? 10 : LARGE + number })).status, 204)
+  const folder = join(dataDir, 'environments', app.id, 'values')
+  assert.equal((await readdir(folder)).length, 20)
+  await before.kill()
+
+  const service = await startService(t, { dataDir, settings: settingsOf(server, 'values-b') })
+  await until(() => !existsSync(folder), 'all values are moved')
+  assert.equal(storedIn(server).length, 10)
+  await emptyCache(service)
+  const same = await appAgain(service, environment)
+  for (const [number, key] of keys.entries())
+    assert.equal((await same.get(key)).bytes, (number % 2 ? 10 : LARGE + number) + 2, key)
+})
+
+test('while the bucket is away small values go on, and larger ones get 503 with Retry-After or come from a copy', async (t) => {
+  const { server, service, app } = await setUp(t, 'values-c')
+  assert.equal((await app.put('small', { body: '"before"' })).status, 204)
+  assert.equal((await app.put('large', { length: LARGE })).status, 204)
+  await server.stop()
+  assert.equal((await app.get('large')).bytes, LARGE + 2)
+  await emptyCache(service)
+  for (const refused of [await app.get('large'), await app.put('large', { length: LARGE + 1 })]) {
+    assert.deepEqual([refused.status, refused.retryAfter], [503, '5'])
+    assert.match(refused.text, /STORAGE_UNAVAILABLE/)
+  }
+  assert.equal((await app.put('small', { body: '"during"' })).status, 204)
+  assert.equal((await app.get('small')).text, '"during"')
+  await server.startAgain()
+  assert.equal((await app.get('large')).bytes, LARGE + 2)
+  assert.equal((await app.put('large', { length: LARGE + 1 })).status, 204)
+  assert.equal((await app.get('large')).bytes, LARGE + 3)
+})
+
+test('a backup has the rows of values, and a restored service finds all of them', OF_SQLITE, async (t) => {
+  const { server, service, app, environment } = await setUp(t, 'values-e')
+  assert.equal((await app.put('small', { body: '"kept"' })).status, 204)
+  assert.equal((await app.put('large', { length: LARGE })).status, 204)
+  const folder = await temporaryFolder(t)
+  const [file, dataDir] = [join(folder, 'backup'), join(folder, 'restored')]
+  const settings = settingsOf(server, 'values-e')
+  const headland = (at: string, ...args: string[]) =>
+    promisify(execFile)(process.execPath, [HEADLAND, ...args], {
+      env: { PATH: process.env.PATH, HEADLAND_DATA_DIR: at, ...settings },
+    })
+  await headland(service.dataDir, 'backup', file)
+  await service.stop()
+  await headland(dataDir, 'restore', file, '--key-file', join(service.dataDir, 'master.key'))
+  const restored = await startService(t, { dataDir, settings })
+  const same = await appAgain(restored, environment)
+  assert.equal((await same.get('small')).text, '"kept"')
+  assert.equal((await same.get('large')).bytes, LARGE + 2)
+})
+
+test('a new machine on the same database and bucket has the values; while the database is away calls get 503', {
+  ...NEEDS_POSTGRES,
+}, async (t) => {
+  const [server, database] = [await startS3Server(t), await startPostgres(t)]
+  const settings = { ...settingsOf(server, 'values-d'), HEADLAND_DATABASE_URL: await database.createDatabase() }
+  const first = await startService(t, { settings })
+  const { as, app, environment } = await deployCaller(first)
+  assert.equal((await app.put('small', { body: '"kept"' })).status, 204)
+  assert.equal((await app.put('large', { length: LARGE })).status, 204)
+  await database.stop()
+  for (const refused of [await app.get('small'), await app.put('small', { body: '1' })])
+    assert.deepEqual([refused.status, refused.retryAfter], [503, '5'])
+  await database.start()
+  await until(async () => (await app.get('small')).text === '"kept"', 'the database is back')
+  const masterKey = (await readFile(join(first.dataDir, 'master.key'), 'utf8')).trim()
+  assert.equal(await first.stop(), 0)
+
+  const second = await startService(t, { settings: { ...settings, HEADLAND_MASTER_KEY: masterKey } })
+  const rebuilt = await second.call(`/v1/${environment.name}:rebuild`, { method: 'POST', as, body: {} })
+  assert.equal((await untilDone(second, as, rebuilt.json.name)).error, undefined)
+  const same = await appAgain(second, environment)
+  assert.equal((await same.get('small')).text, '"kept"')
+  assert.equal((await same.get('large')).bytes, LARGE + 2)
+})

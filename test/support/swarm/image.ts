@@ -1,0 +1,105 @@
+/** The image of a small app, made by the service's own code, in a registry that the nodes of a swarm reach. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemClock } from '../../../src/base/index.ts'
+import { openImages } from '../../../src/images/index.ts'
+import { type Scope, temporaryFolder } from '../folder.ts'
+import { startRegistry } from '../images/registry.ts'
+import { inReverse } from '../machine/docker-engine.ts'
+import type { Swarm } from '../machine/swarm.ts'
+import { migratedSql } from '../sql.ts'
+
+const SETTINGS = { registryUser: '', registryPassword: undefined, registryPlainHttp: false, registryTimeout: 60 }
+const NODE = '/headland/lib/node/bin/node'
+
+/** What it does is chosen by its variables and by the path that is asked for. */
+const SERVER = `
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+
+if (process.env.CRASH) process.exit(Number(process.env.CRASH))
+
+function attempt(work) {
+  try { return String(work() ?? 'done') } catch (error) { return error.code ?? String(error) }
+}
+
+const kept = []
+const pages = {
+  '/': () => 'hello from ' + (process.env.NAME ?? 'an app'),
+  '/variables': () => JSON.stringify(process.env),
+  '/inside': () => JSON.stringify({
+    uid: process.getuid(),
+    first: readFileSync('/proc/1/cmdline', 'utf8'),
+    status: readFileSync('/proc/self/status', 'utf8'),
+    root: attempt(() => writeFileSync('/app/new', 'x')),
+    tmp: attempt(() => writeFileSync('/tmp/new', 'x')),
+    tmpFull: attempt(() => writeFileSync('/tmp/large', Buffer.alloc(64 * 1024 * 1024))),
+    cache: attempt(() => readFileSync('/app/cache/old', 'utf8')),
+    cacheWrite: attempt(() => writeFileSync('/app/cache/new', 'x')),
+    cacheFull: attempt(() => writeFileSync('/app/cache/large', Buffer.alloc(64 * 1024 * 1024))),
+  }),
+  '/memory': () => {
+    for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1))
+  },
+}
+
+async function reach(query) {
+  const [host, port] = query.split(':')
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port), timeout: 2000 })
+    const end = (how) => { socket.destroy(); resolve(how) }
+    socket.once('connect', () => end('connected')).once('timeout', () => end('timeout')).once('error', ({ code }) => end(code))
+  })
+}
+
+createServer(async (request, response) => {
+  const [path, query = ''] = request.url.split('?')
+  if (path === '/reach') return response.end(await reach(query))
+  const page = pages[path]
+  response.statusCode = page ? 200 : 404
+  response.end(page ? page() : '')
+}).listen(3000, '0.0.0.0')
+process.on('SIGTERM', () => process.exit(0))
+`
+
+export type AppImage = { image: string; command: readonly string[]; writable: readonly string[]; registry: string }
+
+export async function startImage(test: Scope, swarm: Swarm): Promise<AppImage> {
+  const t = inReverse(test)
+  const folder = await temporaryFolder(t)
+  const registry = await startRegistry(t)
+  const images = openImages({
+    sql: await migratedSql(t),
+    clock: systemClock,
+    settings: { ...SETTINGS, registry: registry.url },
+    folder: join(folder, 'images'),
+    limits: { files: 1000, bytes: 1024 ** 3 },
+    userAgent: 'test',
+  })
+  t.after(images.close)
+  const files = join(folder, 'app')
+  await mkdir(join(files, 'cache'), { recursive: true })
+  await writeFile(join(files, 'server.mjs'), SERVER)
+  await writeFile(join(files, 'cache/old'), 'of the image')
+  const { reference } = await images.publish({
+    output: `sha256:${'a'.repeat(64)}`,
+    account: 'acme',
+    app: 'app',
+    base: { node: process.execPath, tools: [{ from: process.execPath, to: NODE }] },
+    folders: [{ kind: 'files', folder: files, writable: ['cache'] }],
+    config: {
+      title: 'app',
+      environment: { PATH: '/headland/lib/node/bin:/usr/bin:/bin', PORT: '3000' },
+      workingDirectory: '/app',
+      command: ['node', 'server.mjs'],
+      port: 3000,
+    },
+  })
+  // The same files, where the nodes are.
+  const near = await startRegistry(t, { of: registry, inside: swarm.inside, host: swarm.address })
+  const host = new URL(near.url).host
+  const image = reference.replace(new URL(registry.url).host, host)
+  await Promise.all(swarm.nodes.map((node) => node.docker('pull', '--quiet', image)))
+  return { image, command: ['node', 'server.mjs'], writable: ['/app/cache'], registry: host }
+}
