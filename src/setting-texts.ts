@@ -31,6 +31,12 @@ export function parseListen(text: string): Listen {
   return { host: match[1] ?? match[2] ?? '', port }
 }
 
+export function parseListens(text: string): Listen[] {
+  const found = parseList(text).map(parseListen)
+  if (found.some(({ port }) => port === 0)) throw new Error('it must be host:port separated by commas, without port 0')
+  return found
+}
+
 export function optionalUrl(text: string): string | undefined {
   if (text === '') return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -21,6 +21,7 @@ import {
   parseHosts,
   parseList,
   parseListen,
+  parseListens,
   parseRanges,
   parseRegistry,
   type Setting,
@@ -35,6 +36,9 @@ export type Config = ObjectStoreConfig & {
   listen: Listen
   edgeListen: Listen
   tlsListen: Listen | undefined
+  clusterListen: Listen | undefined
+  controlAddresses: Listen[]
+  clusterToken: Secret | undefined
   hsts: number
   publicUrl: string | undefined
   edgeUrl: string | undefined
@@ -134,6 +138,20 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     'Where the sites and the portal are served over HTTPS, by HTTP/1.1 and HTTP/2; if none is given, only plain HTTP is served.',
     (text) => (text === '' ? undefined : parseListen(text)),
   ),
+  clusterListen: setting(
+    '',
+    'Where the control process listens for edges of other machines; if none is given, it does not. What connects needs a token of `headland cluster token`.',
+    (text) => (text === '' ? undefined : parseListen(text)),
+  ),
+  controlAddresses: setting(
+    '',
+    'For edges on another machine than the control process: where control processes listen (`clusterListen`), separated by commas. An edge follows one of them, and the next when that is away.',
+    parseListens,
+  ),
+  clusterToken: {
+    ...setting('', 'The token with which edges connect there.', (text) => (text ? new Secret(text) : undefined)),
+    isSecret: true,
+  },
   hsts: setting(
     '0',
     'Seconds for which browsers are told to use HTTPS only (HSTS), where `tlsListen` serves it; 0: they are not told.',

@@ -140,7 +140,7 @@ export async function startAgent(parts: Parts) {
   const predecessor = parts.isSuccessor ? await connectToPredecessor(path, greeting, edges) : undefined
   if (predecessor) await apps.takeOver(await predecessor.handOver(), predecessor)
   const socket = await listenToPeers<Frame, Frame>({
-    path,
+    address: path,
     greeting,
     onPeer: serve,
     onRefused: (error) => log.warn({ err: error }, 'a process could not connect to the agent'),

@@ -36,7 +36,7 @@ async function connected(t: TestContext) {
     nothing: () => undefined,
   }
   const server = await listenToPeers<Frame, Frame>({
-    path,
+    address: path,
     greeting: greetingOf('sums'),
     onPeer: (peer) => createCaller(peer, methods),
     onRefused: assert.fail,
@@ -44,7 +44,7 @@ async function connected(t: TestContext) {
   t.after(() => server.close())
   let caller: Caller<Sums> | undefined
   const client = followPeer<Frame, Frame>({
-    path,
+    addresses: [path],
     greeting: greetingOf('caller'),
     onPeer(peer) {
       caller = createCaller<Sums>(peer)

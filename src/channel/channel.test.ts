@@ -14,7 +14,7 @@ async function listen(t: TestContext, path: string) {
   const peers: TextPeer[] = []
   const refused: unknown[] = []
   const server = await listenToPeers<Text, Text>({
-    path,
+    address: path,
     greeting: greetingOf('control'),
     onPeer: (peer) => peers.push(peer),
     onRefused: (error) => refused.push(error),
@@ -26,7 +26,7 @@ async function listen(t: TestContext, path: string) {
 function follow(t: TestContext, path: string, protocol = PROTOCOL) {
   const peers: TextPeer[] = []
   const client = followPeer<Text, Text>({
-    path,
+    addresses: [path],
     greeting: greetingOf('edge', protocol),
     onPeer: (peer) => peers.push(peer),
   })

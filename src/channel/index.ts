@@ -8,7 +8,9 @@ export {
   type Methods,
   PLAIN_ERRORS,
 } from './calls.ts'
-export { connectPeer, followPeer } from './follow.ts'
+export { connectPeer, followPeer, type PeerAddress } from './follow.ts'
+export { CLUSTER_KEY_PLACE, type Identity, joinToken, readJoinToken, TokenRefused } from './join-token.ts'
 export { listenToPeers } from './listen.ts'
 export { type Greeting, IncompatiblePeer, type Peer, PROTOCOL } from './peer.ts'
+export type { SecureAddress, SecureListen } from './secure.ts'
 export { openUnixSocket } from './unix-socket.ts'

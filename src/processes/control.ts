@@ -112,7 +112,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(async () => stores.images?.close())
   const requestLog = await openRequestLog({ config, log, database, logs: stores.logs })
   started.defer(async () => requestLog?.stop())
-  const edges = await openEdges({ config, files, log, database })
+  const edges = await openEdges({ config, files, log, database, vault })
   started.defer(() => edges.close(GRACE_MS.edges))
   edges.onTraffic(traffic.receive)
   const edgeTls = createEdgeTls({ clock, edges })

@@ -2,6 +2,7 @@
 
 import { tlsPortOf } from '../addresses.ts'
 import { isProcessGone, processName } from '../base/index.ts'
+import type { PeerAddress } from '../channel/index.ts'
 import { filesIn } from '../data-files.ts'
 import { type EdgeSettings, type JobSocket, type JobSocketSource, runEdge } from '../edge/index.ts'
 import type { Config } from '../settings.ts'
@@ -14,6 +15,8 @@ export type EdgeBegin = {
   count: number
   /** At which TLS is served, if it is. */
   tlsPort: number | undefined
+  /** Control processes of other machines, if it follows those. The token is given here, as no secret is in its environment. */
+  controls?: readonly PeerAddress[] | undefined
 }
 
 const TLS_SOCKET = FIRST_SOCKET + 1
@@ -23,7 +26,7 @@ export async function runEdgeProcess(config: Config) {
   const life = createChildLife<EdgeBegin, null>()
   const ready = Promise.withResolvers<void>()
   const jobSockets = receiveJobSockets(life, ready.promise)
-  const { index, count, tlsPort } = await life.begin
+  const { index, count, tlsPort, controls } = await life.begin
   const files = filesIn(dataDir)
   const own = (path: string) => (index === 0 ? path : `${path}.${index}`)
   const edge = await runEdge({
@@ -39,7 +42,7 @@ export async function runEdgeProcess(config: Config) {
     countsPaths: countPaths,
     recordsRequests: requestLog,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
-    controlSocket: files.controlSocket,
+    controls: controls ?? [files.controlSocket],
     agentSocket: files.agentSocket,
     jobSockets,
     isGone: isProcessGone,

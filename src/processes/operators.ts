@@ -16,7 +16,7 @@ type Parts = { path: string; log: Log; reload(program: string): Promise<void> }
 export async function listenToOperators({ path, log, reload }: Parts) {
   const methods: ServeMethods = { reload: ({ program }) => reload(program) }
   return listenToPeers<Frame, Frame>({
-    path,
+    address: path,
     greeting: greetingOf('serve'),
     onPeer: (peer: CallPeer) => createCaller(peer, methods),
     onRefused: (error) => log.warn({ err: error }, "an operator's command could not connect"),

@@ -9,6 +9,7 @@
 import { cannotListen } from '../addresses.ts'
 import { createAgentClient } from '../agent/index.ts'
 import { createLog, createTurns, type Log, systemClock } from '../base/index.ts'
+import { readJoinToken } from '../channel/index.ts'
 import { Refused } from '../contract/index.ts'
 import { filesIn } from '../data-files.ts'
 import { takeDataFolder } from '../data-lock.ts'
@@ -46,6 +47,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
   let program = first
   const { roles } = config
   checkSockets(config.dataDir)
+  checkCluster(config)
   const release = await takeDataFolder(config.dataDir, roles)
   const running: Running = {
     edges: [],
@@ -151,6 +153,17 @@ function checkSockets(dataDir: string) {
     throw new Refused(
       `The path of the data folder ${dataDir} is too long for the sockets in it, by ${length - MAX_SOCKET_PATH} bytes. Choose a shorter one for dataDir, such as /var/lib/headland.`,
     )
+}
+
+/** Found out before anything is started, since an edge that is refused tries again without end. */
+function checkCluster({ roles, controlAddresses, clusterToken }: Config) {
+  if (controlAddresses.length === 0) return
+  if (roles.join() !== 'edge')
+    throw new Refused('controlAddresses is for a machine that has edges and no other role. Set roles to edge.')
+  if (!clusterToken)
+    throw new Refused("controlAddresses needs clusterToken. Make one with 'headland cluster token edge NAME' there.")
+  const { role } = readJoinToken(clusterToken.reveal())
+  if (role !== 'edge') throw new Refused(`The token of clusterToken is for the role ${role}, and not for edge.`)
 }
 
 /** Several edges have a socket each on the same port, over which the kernel spreads connections. */

@@ -1,5 +1,6 @@
 /** How each process of the service is started, and which of them run. */
 import { type Clock, createTurns, type Log } from '../base/index.ts'
+import type { PeerAddress } from '../channel/index.ts'
 import type { Config } from '../settings.ts'
 import type { AgentBegin, AgentReady } from './agent.ts'
 import type { ControlBegin, ControlReady } from './control.ts'
@@ -79,7 +80,7 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
 
     async edge(index: number): Promise<Supervised<null>> {
       const { http, tls } = sockets.edges[index] as EdgeSockets
-      const begin: EdgeBegin = { index, count: config.edges, tlsPort: tls?.address.port }
+      const begin: EdgeBegin = { index, count: config.edges, tlsPort: tls?.address.port, controls: controlsOf(config) }
       const edge = await supervise<null>({
         clock,
         log,
@@ -109,6 +110,12 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
       })
     },
   }
+}
+
+/** Those of other machines; undefined where it is that of this data folder. */
+function controlsOf({ controlAddresses, clusterToken }: Config): readonly PeerAddress[] | undefined {
+  const token = clusterToken?.reveal() ?? ''
+  return controlAddresses.length > 0 ? controlAddresses.map((address) => ({ ...address, token })) : undefined
 }
 
 export type Starts = ReturnType<typeof createStarts>

@@ -1,13 +1,15 @@
 /** The edges, which answer visitors, and the counts and records of what they got. */
+
+import { cannotListen } from '../addresses.ts'
 import { type Log, processName } from '../base/index.ts'
-import { PROTOCOL } from '../channel/index.ts'
+import { CLUSTER_KEY_PLACE, PROTOCOL } from '../channel/index.ts'
 import type { DataFiles } from '../data-files.ts'
 import type { Database } from '../data-folder.ts'
 import { createPurgeLog } from '../deployments/index.ts'
 import { type Edges, LATENCY_BOUNDS_MS, LEASE_OVER_NETWORK_MS, listenToEdges } from '../edge/index.ts'
 import { createRequestLog, forgetRequestLogs, type RequestLog } from '../request-log/index.ts'
 import type { Config } from '../settings.ts'
-import type { LineLogs } from '../storage/index.ts'
+import type { LineLogs, Vault } from '../storage/index.ts'
 import { createTraffic, createTrafficPaths, forgetTrafficPaths } from '../traffic/index.ts'
 import { version } from '../version.ts'
 
@@ -44,14 +46,21 @@ export async function openRequestLog(parts: RequestLogParts): Promise<RequestLog
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-type EdgeParts = { config: Config; files: DataFiles; log: Log; database: Database }
+type EdgeParts = { config: Config; files: DataFiles; log: Log; database: Database; vault: Pick<Vault, 'derive'> }
 
-export const openEdges = ({ config, files, log, database: { sql, clock } }: EdgeParts): Promise<Edges> =>
-  listenToEdges({
+export async function openEdges({ config, files, log, database, vault }: EdgeParts): Promise<Edges> {
+  const { sql, clock, changes } = database
+  const { clusterListen, databaseUrl } = config
+  const listening = listenToEdges({
     clock,
     log,
     path: files.controlSocket,
+    port: clusterListen && { ...clusterListen, key: vault.derive(CLUSTER_KEY_PLACE) },
     greeting: { protocol: PROTOCOL, role: 'control', process: processName(), version },
-    records: createPurgeLog({ sql, clock }),
-    ...(config.databaseUrl ? { leaseMs: LEASE_OVER_NETWORK_MS } : {}),
+    records: createPurgeLog({ sql, clock, changes }),
+    ...(databaseUrl ? { leaseMs: LEASE_OVER_NETWORK_MS } : {}),
   })
+  const edges = await (clusterListen ? listening.catch(cannotListen('clusterListen', clusterListen)) : listening)
+  if (edges.port !== undefined) log.info({ port: edges.port }, 'edges of other machines can connect')
+  return edges
+}

@@ -32,7 +32,10 @@ test('the edge process takes its own module, the channel, http, passwords and th
       .flatMap(({ path, text }) => importsOf(text).map((specifier) => join(path, '..', specifier)))
       .filter((target) => target.startsWith('src/') && !target.startsWith(`src/${module}/`))
   // What the control process does for the edge: the edge process does not load it.
-  const forEdges = ['process/edge-tls.ts', 'process/edges.ts', 'process/member.ts', 'static/make-manifest.ts']
+  const forEdges = [
+    ...['edge-tls', 'edges', 'member', 'purging', 'standing'].map((name) => `process/${name}.ts`),
+    'static/make-manifest.ts',
+  ]
   const isOfEdgeProcess = (path: string) => !forEdges.some((file) => path === `src/edge/${file}`)
   const lower = ['channel', 'http', 'passwords', 'watchdog']
   assert.deepEqual(

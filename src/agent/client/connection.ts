@@ -44,7 +44,7 @@ export function connectToAgent({ clock, log, version, path, methods }: Parts) {
   stopped.promise.catch(() => undefined)
 
   const following = followPeer<Frame, Frame>({
-    path,
+    addresses: [path],
     greeting: { protocol: PROTOCOL, role: 'control', process: processName(), version },
     onPeer(peer) {
       const agent = createCaller<AgentMethods>(peer, methods, ERRORS)

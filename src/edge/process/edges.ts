@@ -1,35 +1,35 @@
 /**
- * The edges as the control process sees them: processes that connect to its socket. It sends them routes and purges, and learns
- * what they count.
+ * The edges as a control process sees them: processes that connect to its socket, or to its port from other machines. It sends
+ * them routes and purges, and learns what they count.
  */
 import { type Clock, createListeners, type Log, pollUntil, settlesWithin } from '../../base/index.ts'
-import { createCaller, type Frame, type Greeting, listenToPeers, type Peer } from '../../channel/index.ts'
+import {
+  type Caller,
+  createCaller,
+  type Frame,
+  type Greeting,
+  listenToPeers,
+  type Peer,
+  type SecureListen,
+} from '../../channel/index.ts'
 import type { Stall } from '../../watchdog/index.ts'
-import type { Inspection, Purge } from '../cache/index.ts'
+import type { Inspection } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
 import type { RequestRecords } from '../request-log/record.ts'
 import type { EnvironmentRoutes } from '../routes.ts'
 import { LEASE_MS } from './lease.ts'
 import { createMember, type EdgeMember } from './member.ts'
-import type { ControlMethodsForEdge, EdgeMethodsForControl, MissedPurges } from './messages.ts'
-
-/** Where purges and edges are recorded. */
-export type EdgeRecords = {
-  /** Records a purge; later ones have higher numbers. */
-  addPurge(purge: Purge): Promise<number>
-  purgesSince(number: number): Promise<MissedPurges>
-  /** An edge may use what it has stored from now on. */
-  addEdge(process: string): Promise<void>
-  removeEdge(process: string): Promise<void>
-  edges(): Promise<string[]>
-  /** Whether the process of an edge is gone; true only when it is certain. */
-  isGone(process: string): boolean
-}
+import type { ControlMethodsForEdge, EdgeMethodsForControl } from './messages.ts'
+import { createPurging } from './purging.ts'
+import type { EdgeRecords } from './records.ts'
+import { createStanding } from './standing.ts'
 
 type Parts = {
   clock: Clock
   log: Log
   path: string
+  /** Where edges of other machines connect. */
+  port?: SecureListen | undefined
   greeting: Greeting
   records: EdgeRecords
   leaseMs?: number
@@ -39,77 +39,113 @@ type Parts = {
 /** An edge that does not confirm its routes within this time is not waited for: it is stopped, or overloaded. */
 const ROUTES_MS = 10_000
 const ROUTED_POLL_MS = 20
+/** A renewal waits so long for the routes; then the edge tries again. */
+const ROUTES_FIRST = { pauseMs: ROUTED_POLL_MS, timeoutMs: 500 }
 
 export async function listenToEdges(parts: Parts) {
-  const { clock, log, path, greeting, records, leaseMs = LEASE_MS, now = () => performance.now() } = parts
+  const { clock, log, path, port, greeting, records, leaseMs = LEASE_MS, now = () => performance.now() } = parts
+  const control = greeting.process
   const stopping = new AbortController()
   const members = new Map<string, EdgeMember>()
   const connected = createListeners<EdgeMember>()
   const stalls = createListeners<Stall>()
   const traffic = createListeners<Record<string, Counts>>()
   const requests = createListeners<RequestRecords>()
+  const serving = () => [...members.values()].filter((member) => member.connection())
 
-  const newMember = (process: string) => createMember({ clock, process, isGone: records.isGone, leaseMs, now })
-  for (const process of await records.edges()) {
-    const member = newMember(process)
-    members.set(process, member)
-    void forget(member)
-  }
+  const standing = await createStanding({
+    ...{ clock, log, records, control, leaseMs, now },
+    edges: () => serving().map(({ process, number: connection }) => ({ process, connection })),
+    isKnown: (process) => members.has(process),
+  })
+  const purging = await createPurging({ clock, log, records, control, leaseMs, now, members })
+
+  const newMember = (process: string) =>
+    createMember({ clock, process, isGone: records.isGone, leaseMs, now, onProgress: () => purging.progressed() })
 
   async function connect(peer: Peer<Frame, Frame>) {
-    const { process } = peer.greeting
+    const process = nameOf(peer)
+    const connection = peer.greeting.connection ?? 0
     const member = members.get(process) ?? newMember(process)
+    member.met(connection)
+    members.set(process, member)
+    try {
+      await serve(peer, member)
+    } finally {
+      peer.close()
+      await forget(member)
+    }
+  }
+
+  async function serve(peer: Peer<Frame, Frame>, member: EdgeMember) {
+    const { process, number } = member
     const methods: ControlMethodsForEdge = {
       async renew(applied) {
         // What it has stored belongs to the deployments of its routes. Its confirmation may be in the same packet.
         if (!member.isRouted) await new Promise((resolve) => setImmediate(resolve))
+        if (!member.isRouted) await pollUntil(clock, () => member.isRouted, ROUTES_FIRST)
         if (!member.isRouted) throw new Error('the routes come first')
         const missed = await records.purgesSince(applied)
-        member.renewed(applied)
-        return { ...missed, leaseMs }
+        const grantMs = standing.grantMs()
+        if (grantMs === 0) throw new Error('no lease can be granted now')
+        // One that followed another database has applied other purges under the same numbers.
+        member.renewed('purges' in missed ? applied : 0)
+        return { ...missed, leaseMs: grantMs }
       },
       traffic: traffic.notify,
       requests: requests.notify,
       stalled: stalls.notify,
       trouble: (message) => log.error({ trouble: message }, 'the edge met a fault, and goes on'),
     }
-    // Recorded before its first renewal is answered, so that the next control process knows of it.
-    await records.addEdge(process)
-    members.set(process, member)
-    const connection = createCaller<EdgeMethodsForControl>(peer, methods)
-    member.revision = await connection.call('revision', null)
-    member.connected(connection)
+    // Recorded before its first renewal is answered, so that every control process knows of it.
+    if (!(await standing.add({ process, connection: number }))) return
+    const caller = createCaller<EdgeMethodsForControl>(peer, methods)
+    member.revision = await caller.call('revision', null)
+    member.connected(caller)
     connected.notify(member)
-    await connection.closed
-    member.disconnected(connection)
-    await forget(member)
+    if (peer.node !== undefined) void removeGone(peer.node, caller)
+    await caller.closed
+    member.disconnected(caller)
+  }
+
+  /** An edge that was started again knows that the one before it is gone: nothing waits for the end of its lease then. */
+  async function removeGone(node: string, caller: Caller<EdgeMethodsForControl>) {
+    try {
+      for (const row of await records.edges()) {
+        const isElse = !row.process.startsWith(nodePrefix(node)) || members.get(row.process)?.connection()
+        if (isElse || !(await caller.call('isGone', row.process.slice(nodePrefix(node).length)))) continue
+        await records.removeEdge(row, row.control)
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'edges that are gone stay on record until their leases are over')
+    }
   }
 
   async function forget(member: EdgeMember) {
     if (!(await member.forgotten(stopping.signal)) || members.get(member.process) !== member) return
     members.delete(member.process)
     await records
-      .removeEdge(member.process)
+      .removeEdge({ process: member.process, connection: member.number }, control)
       .catch((error) => log.warn({ err: error }, 'an edge that is gone is still on record'))
   }
 
-  const serving = () => [...members.values()].filter((member) => member.connection())
-
-  const socket = await listenToPeers<Frame, Frame>({
-    path,
+  const accepting = {
     greeting,
-    onPeer(peer) {
+    onPeer(peer: Peer<Frame, Frame>) {
       connect(peer).catch((error) => {
         if (!stopping.signal.aborted) log.warn({ err: error }, 'an edge was lost while it connected')
-        peer.close()
       })
     },
-    onRefused: (error) => log.warn({ err: error }, 'a process could not connect as an edge'),
-  })
+    onRefused: (error: unknown) => log.warn({ err: error }, 'a process could not connect as an edge'),
+  }
+  const socket = await listenToPeers<Frame, Frame>({ ...accepting, address: path })
+  const secure = port && (await listenToPeers<Frame, Frame>({ ...accepting, address: port }))
 
   return {
     /** How long an edge may use what it has stored without an answer of this process. */
     leaseMs,
+    /** The port at which edges of other machines connect; undefined if there is none. */
+    port: secure?.port,
     /** Each new connection, with the routes that the edge has. */
     onConnected: connected.add,
     onTraffic: traffic.add,
@@ -145,10 +181,7 @@ export async function listenToEdges(parts: Parts) {
     },
 
     /** Resolves when no edge answers a later request with what is purged. */
-    async purge(purge: Purge, signal?: AbortSignal): Promise<void> {
-      const number = await records.addPurge(purge)
-      await Promise.all([...members.values()].map((member) => member.settle({ number, purge }, signal)))
-    },
+    purge: purging.purge,
 
     /** What is stored for a URL of the environment, at the edge that has most recently connected. */
     async inspect(environment: string, url: string, signal?: AbortSignal): Promise<Inspection> {
@@ -165,9 +198,20 @@ export async function listenToEdges(parts: Parts) {
       const all = Promise.all(serving().map((member) => member.connection()?.closed))
       await settlesWithin(clock, all, graceMs)
       stopping.abort()
-      await socket.close()
+      await Promise.all([socket.close(), secure?.close()])
+      await Promise.all([standing.stop(), purging.stop()])
+      // Without it, the others wait for the end of a lease before they remove this process.
+      await records
+        .removeControl(control)
+        .catch((error) => log.debug({ err: error }, 'this control process is still on record'))
     },
   }
 }
+
+/** One of another machine cannot take the name of another node. */
+const nameOf = ({ node, greeting }: Peer<Frame, Frame>): string =>
+  node === undefined ? greeting.process : `${nodePrefix(node)}${greeting.process}`
+
+const nodePrefix = (node: string): string => `${node}: `
 
 export type Edges = Awaited<ReturnType<typeof listenToEdges>>

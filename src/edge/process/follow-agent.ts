@@ -73,7 +73,7 @@ export function followAgent({ path, greeting, edge, table, jobSockets, isGone }:
   }
 
   const following = followPeer<Frame, Frame>({
-    path,
+    addresses: [path],
     greeting,
     async onPeer(peer) {
       const opened = createCaller<AgentMethodsForEdge>(peer, methods)

@@ -1,5 +1,12 @@
-/** An edge's side of its connection to the control process: routes and purges come in, traffic goes out. */
-import { type Caller, createCaller, type Frame, followPeer, type Greeting } from '../../channel/index.ts'
+/** An edge's side of its connection to a control process, one of several perhaps: routes and purges come in, traffic goes out. */
+import {
+  type Caller,
+  createCaller,
+  type Frame,
+  followPeer,
+  type Greeting,
+  type PeerAddress,
+} from '../../channel/index.ts'
 import { doing } from '../../watchdog/index.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { EdgeServer } from '../server.ts'
@@ -9,7 +16,7 @@ import type { SavedCertificates } from './saved-certificates.ts'
 import type { SavedRoutes } from './saved-routes.ts'
 
 type Parts = {
-  path: string
+  addresses: readonly PeerAddress[]
   greeting: Greeting
   edge: Pick<
     EdgeServer,
@@ -19,12 +26,15 @@ type Parts = {
   saved: SavedRoutes
   savedCertificates: SavedCertificates
   lease: Lease
+  isGone(process: string): boolean
   report(error: unknown): void
 }
 
-export function followControl({ path, greeting, edge, table, saved, savedCertificates, lease, report }: Parts) {
+export function followControl(parts: Parts) {
+  const { addresses, greeting, edge, table, saved, savedCertificates, lease, isGone, report } = parts
   let control: Caller<ControlMethodsForEdge> | undefined
   let revision: number | null = null
+  let refusals = 0
   const begun = Promise.withResolvers<void>()
 
   const methods: EdgeMethodsForControl = {
@@ -53,6 +63,7 @@ export function followControl({ path, greeting, edge, table, saved, savedCertifi
     },
     setChallenges: (challenges) => edge.secure.setChallenges(challenges),
     inspect: ({ environment, url }) => edge.inspect(environment, url),
+    isGone,
   }
 
   /** Without an answer, and where a purge could not be applied, the lease runs out. */
@@ -66,10 +77,12 @@ export function followControl({ path, greeting, edge, table, saved, savedCertifi
         : edge.purgeEverything(missed.everythingUntil)
     if (isApplied) lease.renewed(sentTime, missed.leaseMs ?? LEASE_MS)
     if (isApplied) begun.resolve()
+    // A purge of another control process may be waiting for it.
+    if (isApplied && 'purges' in missed && missed.purges.length > 0) setImmediate(renew)
   }
 
   const following = followPeer<Frame, Frame>({
-    path,
+    addresses,
     greeting,
     async onPeer(peer) {
       const opened = createCaller<ControlMethodsForEdge>(peer, methods)
@@ -80,7 +93,10 @@ export function followControl({ path, greeting, edge, table, saved, savedCertifi
       clearInterval(renewals)
       if (control === opened) control = undefined
     },
-    onRefused: () => begun.resolve(),
+    onRefused() {
+      refusals += 1
+      if (refusals >= addresses.length) begun.resolve()
+    },
   })
 
   return {

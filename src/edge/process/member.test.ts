@@ -6,10 +6,11 @@ import { LEASE_MS } from './lease.ts'
 import { createMember } from './member.ts'
 import type { EdgeMethodsForControl } from './messages.ts'
 
-const PURGE = { number: 7, purge: { environment: 'e1' } }
+const NUMBER = 7
 
 function setUp({ isGone = false } = {}) {
   let now = 1000
+  let progress = 0
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   const member = createMember({
     clock: { sleep: async () => void (await turn()) },
@@ -17,17 +18,13 @@ function setUp({ isGone = false } = {}) {
     isGone: () => isGone,
     leaseMs: LEASE_MS,
     now: () => now,
+    onProgress: () => progress++,
   })
-  const settled = (signal?: AbortSignal) => {
-    let isSettled = false
-    const done = member.settle(PURGE, signal).then(() => {
-      isSettled = true
-    })
-    return { done, isSettled: () => isSettled }
-  }
   return {
     member,
-    settled,
+    isSettled: () => member.isSettled(NUMBER),
+    progress: () => progress,
+    send: (number = NUMBER) => member.send({ number, purge: { environment: 'e1' } }),
     async wait(ms: number) {
       now += ms
       for (let turns = 0; turns < 5; turns++) await turn()
@@ -45,52 +42,71 @@ const connection = (purge: () => Promise<void>) =>
 const never = () => new Promise<void>(() => undefined)
 
 test('an edge that confirms has applied it', async () => {
-  const { member, settled } = setUp()
+  const { member, isSettled, progress, send, wait } = setUp()
   member.connected(connection(async () => undefined))
-  await settled().done
+  send()
+  assert.equal(isSettled(), false)
+  await wait(0)
+  assert.equal(isSettled(), true)
+  assert.equal(progress(), 1)
+  assert.equal(member.isSettled(NUMBER - 1), false, 'an earlier one may be missing')
+  assert.equal(member.applied(), 0)
+})
+
+test('an edge has applied all purges up to a number when none before it is missing', async () => {
+  const { member, send, wait } = setUp()
+  member.connected(connection(async () => undefined))
+  member.renewed(4)
+  for (const number of [6, 7]) send(number)
+  await wait(0)
+  assert.equal(member.applied(), 4)
+  send(5)
+  await wait(0)
+  assert.equal(member.applied(), 7)
 })
 
 test('an edge that does not answer is waited for until its lease has run out', async () => {
-  const { member, settled, wait } = setUp()
+  const { member, isSettled, send, wait } = setUp()
   member.connected(connection(never))
   await wait(1000)
   member.renewed(6)
-  const purge = settled()
+  send()
   await wait(LEASE_MS - 1)
-  assert.equal(purge.isSettled(), false)
+  assert.equal(isSettled(), false)
   await wait(1)
-  await purge.done
+  assert.equal(isSettled(), true)
 })
 
 test('an edge that refuses is waited for in the same way, and a renewal with the number ends the wait', async () => {
-  const { member, settled, wait } = setUp()
+  const { member, isSettled, send, wait } = setUp()
   member.connected(connection(() => Promise.reject(new Error('the disk is full'))))
-  const purge = settled()
+  send()
   await wait(100)
-  assert.equal(purge.isSettled(), false)
-  member.renewed(7)
-  await purge.done
+  assert.equal(isSettled(), false)
+  member.renewed(NUMBER)
+  assert.equal(isSettled(), true)
 })
 
 test('an edge without a connection has a lease until it runs out', async () => {
-  const { settled, wait } = setUp()
-  const purge = settled()
+  const { isSettled, wait } = setUp()
   await wait(LEASE_MS - 1)
-  assert.equal(purge.isSettled(), false)
+  assert.equal(isSettled(), false)
   await wait(1)
-  await purge.done
+  assert.equal(isSettled(), true)
 })
 
-test('an edge whose process is certainly gone is not waited for', async () => {
-  await setUp({ isGone: true }).settled().done
+test('an edge that comes from another control process may have a lease of that one', async () => {
+  const { member, isSettled, wait } = setUp()
+  await wait(LEASE_MS + 1)
+  assert.equal(isSettled(), true)
+  member.met(2)
+  assert.equal(isSettled(), false)
+  await wait(LEASE_MS)
+  assert.equal(isSettled(), true)
 })
 
-test('a wait that is aborted rejects', async () => {
-  const { settled } = setUp()
-  const stop = new AbortController()
-  const refused = assert.rejects(settled(stop.signal).done, { message: 'too long' })
-  stop.abort(new Error('too long'))
-  await refused
+test('an edge whose process is certainly gone is not waited for', () => {
+  assert.equal(setUp({ isGone: true }).isSettled(), true)
 })
 
 test('an edge is forgotten when it is fenced, unless it has connected again', async () => {

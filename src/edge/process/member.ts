@@ -1,13 +1,12 @@
 /**
- * One edge as the control process knows it, and when a purge is over for it:
+ * One edge as the control process that it follows knows it, and when a purge is over for it:
  *
- *   the edge is …                                  a purge waits until …
- *   connected                                      it confirms; or, if it does not, its lease has run out
- *   not connected any more                         its lease has run out, or its process is certainly gone
- *   known from an earlier control process          the same, with a lease that begins with this process
- *   connected only after the purge was recorded    does not wait: an edge begins without a lease, and is sent the purge first
+ *   the edge is …             a purge is over when …
+ *   connected                 it confirms; or, if it does not, its lease has run out
+ *   not connected any more    its lease has run out, or its process is certainly gone
  *
- * Leases are counted from the moment in which a renewal arrived, which is later than the moment from which the edge counts.
+ * Leases are counted from the moment in which a renewal arrived, which is later than the moment from which the edge counts. One
+ * that connects may have a lease of another control process, so that moment counts as well.
  */
 import { type Clock, pollUntil } from '../../base/index.ts'
 import type { Caller } from '../../channel/index.ts'
@@ -24,55 +23,73 @@ type Parts = {
   leaseMs: number
   /** Monotonic. */
   now(): number
+  /** More purges are over for it. */
+  onProgress(): void
 }
 
-export function createMember({ clock, process, isGone, leaseMs, now }: Parts) {
+export function createMember({ clock, process, isGone, leaseMs, now, onProgress }: Parts) {
   let connection: Caller<EdgeMethodsForControl> | undefined
   let applied = 0
+  /** Confirmed while an earlier one was missing. */
+  const ahead = new Set<number>()
   let leaseEnd = now() + leaseMs
 
   const isFenced = (): boolean => now() >= leaseEnd || (!connection && isGone(process))
-  const untilOver = (isOver: () => boolean, signal: AbortSignal) =>
-    pollUntil(clock, isOver, { pauseMs: POLL_MS, timeoutMs: Number.POSITIVE_INFINITY, signal })
+
+  function confirmed(number: number) {
+    if (number > applied) ahead.add(number)
+    while (ahead.delete(applied + 1)) applied += 1
+    onProgress()
+  }
 
   return {
     process,
+    /** The number of its connection, by its own count. */
+    number: 0,
     /** The routes that it uses; null before the first. */
     revision: null as number | null,
     /** Whether those are the routes of now, as far as this connection knows. It has no lease before. */
     isRouted: false,
+    /** The number that other control processes see. */
+    recorded: 0,
     connection: () => connection,
+    /** The number up to which it has applied all purges. */
+    applied: (): number => applied,
+    /** It begins to connect. */
+    met(number: number) {
+      this.number = Math.max(this.number, number)
+      leaseEnd = Math.max(leaseEnd, now() + leaseMs)
+    },
     connected(opened: Caller<EdgeMethodsForControl>) {
       connection = opened
       this.isRouted = false
     },
     disconnected(closed: Caller<EdgeMethodsForControl>) {
       if (connection === closed) connection = undefined
+      onProgress()
     },
     /** It has a new lease, and had applied all purges up to this number. */
     renewed(number: number) {
-      applied = Math.max(applied, number)
       leaseEnd = now() + leaseMs
+      applied = Math.max(applied, number)
+      for (const early of ahead) if (early <= applied) ahead.delete(early)
+      confirmed(applied)
+    },
+    /** An edge that refuses, or is lost, is waited for as one that does not answer. */
+    send(purge: NumberedPurge) {
+      connection?.call('purge', purge).then(
+        () => confirmed(purge.number),
+        () => undefined,
+      )
     },
 
-    /** Resolves when this edge does not answer with what is purged any more. */
-    async settle(purge: NumberedPurge, signal?: AbortSignal): Promise<void> {
-      const settled = new AbortController()
-      const ending = AbortSignal.any([settled.signal, ...(signal ? [signal] : [])])
-      const isOver = () => applied >= purge.number || isFenced()
-      // An edge that refuses, or is lost, is waited for as one that does not answer.
-      const confirmed = connection?.call('purge', purge, ending).catch(() => new Promise<never>(() => undefined))
-      try {
-        await Promise.race([untilOver(isOver, ending), ...(confirmed ? [confirmed] : [])])
-        signal?.throwIfAborted()
-      } finally {
-        settled.abort()
-      }
-    },
+    /** Whether this edge does not answer any more with what this purge is of. */
+    isSettled: (number: number): boolean => applied >= number || ahead.has(number) || isFenced(),
 
     /** Resolves to whether the edge is gone, when that is certain; false if it has connected again. */
     async forgotten(signal: AbortSignal): Promise<boolean> {
-      await untilOver(() => connection !== undefined || isFenced(), signal)
+      const isOver = () => connection !== undefined || isFenced()
+      await pollUntil(clock, isOver, { pauseMs: POLL_MS, timeoutMs: Number.POSITIVE_INFINITY, signal })
       return connection === undefined && !signal.aborted
     },
   }

@@ -34,6 +34,8 @@ export type EdgeMethodsForControl = {
   setChallenges(challenges: EdgeChallenges): void
   /** What is stored for a URL of the environment. */
   inspect(argument: { environment: string; url: string }): Promise<Inspection>
+  /** Whether a process of its machine is gone, by its name; true only when it is certain. */
+  isGone(process: string): boolean
 }
 
 /** The purges after a number; or everything is to be purged, as they are not known any more. */

@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Greeting, PROTOCOL } from '../../channel/index.ts'
+import { type Greeting, type PeerAddress, PROTOCOL } from '../../channel/index.ts'
 import { watchStalls } from '../../watchdog/index.ts'
 import type { CacheSettings } from '../cache/index.ts'
 import type { PortalSettings } from '../front-door/portal.ts'
@@ -38,7 +38,8 @@ export type EdgeSettings = {
   countsPaths: boolean
   recordsRequests: boolean
   cache: CacheSettings
-  controlSocket: string
+  /** Of the control processes; it follows one of them. */
+  controls: readonly PeerAddress[]
   agentSocket: string
   /** How it gets the sockets for builds and apps; without it, they do not reach it. */
   jobSockets?: JobSocketSource
@@ -58,7 +59,7 @@ const LOOP_MS = 60_000
 
 export async function runEdge(settings: EdgeSettings) {
   const { name, version, listen, tls, routesFile, countsPaths, recordsRequests, cache } = settings
-  const { controlSocket, agentSocket, jobSockets, isGone = () => false } = settings
+  const { controls, agentSocket, jobSockets, isGone = () => false } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable()
   const saved = createSavedRoutes(routesFile)
@@ -84,7 +85,17 @@ export async function runEdge(settings: EdgeSettings) {
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))
   if (tls) edge.secure.changeCertificates({ set: await savedCertificates.load(), removed: [] })
-  const control = followControl({ path: controlSocket, greeting, edge, table, saved, savedCertificates, lease, report })
+  const control = followControl({
+    addresses: controls,
+    greeting,
+    edge,
+    table,
+    saved,
+    savedCertificates,
+    lease,
+    isGone,
+    report,
+  })
   const agent = followAgent({ path: agentSocket, greeting, edge, table, jobSockets, isGone })
   await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
   await begin(edge.http, listen)

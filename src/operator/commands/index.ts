@@ -2,6 +2,7 @@ import type { Command } from '../command.ts'
 import { accountsCreate, accountsList } from './accounts.ts'
 import { backup, restoreBackup } from './backup.ts'
 import { serviceCertificates } from './certificates.ts'
+import { clusterToken } from './cluster.ts'
 import { cmsSet } from './cms.ts'
 import { credentialsCreate } from './credentials.ts'
 import { migrateDatabase } from './migrate-database.ts'
@@ -15,6 +16,7 @@ export const COMMANDS: readonly Command[] = [
   credentialsCreate,
   cmsSet,
   ...serviceCertificates,
+  clusterToken,
   backup,
   restoreBackup,
   migrateDatabase,

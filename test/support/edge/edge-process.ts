@@ -5,10 +5,12 @@ import { createListeners, createLog, isProcessGone, processName, systemClock } f
 import { type Caller, createCaller, type Frame, listenToPeers, PROTOCOL } from '../../../src/channel/index.ts'
 import {
   type AgentMethodsForEdge,
+  type ControlRow,
   createEdgeTls,
   type EdgeMember,
   type EdgeMethodsForAgent,
   type EdgeRecords,
+  type EdgeRow,
   type EdgeSettings,
   listenToEdges,
   type Purge,
@@ -70,7 +72,7 @@ export async function startEdge(given: Given) {
     return true
   }
   const agentServer = await listenToPeers<Frame, Frame>({
-    path: agentSocket,
+    address: agentSocket,
     greeting: greetingOf('agent'),
     onPeer(peer) {
       const methods: AgentMethodsForEdge = {
@@ -109,7 +111,7 @@ export async function startEdge(given: Given) {
     countsPaths,
     recordsRequests,
     cache,
-    controlSocket,
+    controls: [controlSocket],
     agentSocket,
   }
   const edge = await supervise<null>({
@@ -174,13 +176,31 @@ let started = 0
 /** What the database keeps. */
 function inMemory(): EdgeRecords {
   const purges: NumberedPurge[] = []
-  const edges = new Set<string>()
+  const edges = new Map<string, EdgeRow>()
+  const controls = new Map<string, ControlRow>()
+  const removeOf = (control: string) => {
+    for (const row of edges.values()) if (row.control === control) edges.delete(row.process)
+    return controls.delete(control)
+  }
   return {
     addPurge: async (purge) => purges.push({ number: purges.length + 1, purge }),
     purgesSince: async (number) => ({ purges: purges.slice(number) }),
-    addEdge: async (process) => void edges.add(process),
-    removeEdge: async (process) => void edges.delete(process),
-    edges: async () => [...edges],
+    lastPurge: async () => purges.length,
+    controls: async () => [...controls.values()],
+    edges: async () => [...edges.values()],
+    async heartbeat(control, _, added) {
+      const wasKnown = controls.has(control.process)
+      controls.set(control.process, control)
+      if (added) edges.set(added.process, { ...added, control: control.process, applied: 0 })
+      return { wasKnown, isAdded: added !== undefined }
+    },
+    confirm: async () => undefined,
+    async removeEdge({ process }, control) {
+      if (edges.get(process)?.control === control) edges.delete(process)
+    },
+    removeControl: async (process) => void controls.delete(process),
+    fence: async ({ process }) => removeOf(process),
+    onHint: () => () => undefined,
     isGone: isProcessGone,
   }
 }

@@ -34,6 +34,7 @@ import { images } from './0031-images.ts'
 import { objectStore } from './0032-object-store.ts'
 import { values } from './0033-values.ts'
 import { leadership } from './0034-leadership.ts'
+import { controlProcesses } from './0035-control-processes.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -70,4 +71,5 @@ export const MIGRATIONS: readonly Migration[] = [
   objectStore,
   values,
   leadership,
+  controlProcesses,
 ]

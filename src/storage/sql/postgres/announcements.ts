@@ -1,6 +1,7 @@
 /**
  * Changes of other processes, by LISTEN and NOTIFY. A NOTIFY takes a lock on the whole database while its transaction commits,
- * so a process sends one for all transactions of a moment, after their commits, and not one in each. It is a hint only: after
+ * so a process sends one for all transactions of a moment, after their commits, and not one in each. The first after a pause is
+ * sent at once. It is a hint only: after
  * a loss of the connection, followers are told that anything may have changed.
  */
 import type { ClientConfig } from 'pg'
@@ -10,7 +11,7 @@ import { openSession, type Session } from './client.ts'
 import type { createStatements } from './statements.ts'
 
 const CHANNEL = 'headland_changes'
-/** How long changes are collected. */
+/** How long changes are collected after some were sent. */
 const COLLECT_MS = 20
 /** PostgreSQL takes less than 8000 bytes. */
 const MAX_PAYLOAD_BYTES = 7800
@@ -41,6 +42,7 @@ export function createAnnouncements({ clock, config, render, followers }: Parts)
   let session: Session | undefined
   let isFirst = true
   let sending: Promise<void> | undefined
+  let sentTime = Number.NEGATIVE_INFINITY
 
   async function listen() {
     if (session && !session.isOver()) return
@@ -61,12 +63,16 @@ export function createAnnouncements({ clock, config, render, followers }: Parts)
   }
 
   async function send() {
-    await clock.sleep(COLLECT_MS)
+    const pauseMs = sentTime + COLLECT_MS - performance.now()
+    if (pauseMs > 0) await clock.sleep(pauseMs)
+    // What is changed in the same turn of the loop is sent together.
+    else await new Promise((resolve) => setImmediate(resolve))
     while (session && !session.isOver() && (collected.size > 0 || isTooMuch)) {
       const messages = isTooMuch ? [JSON.stringify({ isEverything: true })] : messagesOf([...collected.values()])
       collected.clear()
       isTooMuch = false
       const current = session
+      sentTime = performance.now()
       const sent = messages.map((text) =>
         current.query(render(statement`SELECT pg_notify(${CHANNEL}, ${text})`)).catch(() => {
           isTooMuch = true
