@@ -23,7 +23,7 @@ type Change = {
 
 export type Write = Wanted & { body: Body; storeTime: number; useTime: number; isUnlessNewer?: boolean }
 
-/** `none`: there is no such environment, it is full, or there is a newer value. */
+/** `absent`: there is no such environment; `full`: the value does not fit; `newer`: a newer value is there. */
 export type Written =
   | { isDone: true; growth: Growth; gone: Digest[] }
   | { isDone: false; why: 'absent' | 'full' | 'newer' }
