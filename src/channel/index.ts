@@ -8,6 +8,7 @@ export {
   type Methods,
   PLAIN_ERRORS,
 } from './calls.ts'
+export { type ClusterPort, openClusterPort } from './cluster-port.ts'
 export { connectPeer, followPeer, type PeerAddress } from './follow.ts'
 export { CLUSTER_KEY_PLACE, type Identity, joinToken, readJoinToken, TokenRefused } from './join-token.ts'
 export { listenToPeers } from './listen.ts'

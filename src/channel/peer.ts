@@ -13,6 +13,8 @@ export type Greeting = {
   role: string
   process: string
   version: string
+  /** What the connection is for, where a process has several. */
+  topic?: string
   /** Of a process that follows others: a later connection has a higher number. */
   connection?: number
 }

@@ -21,6 +21,7 @@ import {
   createRestoring,
   createRetrying,
   listenToApps,
+  listenToCluster,
   openEdges,
   openHosting,
   openRequestLog,
@@ -112,7 +113,8 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(async () => stores.images?.close())
   const requestLog = await openRequestLog({ config, log, database, logs: stores.logs })
   started.defer(async () => requestLog?.stop())
-  const edges = await openEdges({ config, files, log, database, vault })
+  const clusterPort = await listenToCluster({ config, log, vault })
+  const edges = await openEdges({ config, files, log, database, clusterPort })
   started.defer(() => edges.close(GRACE_MS.edges))
   edges.onTraffic(traffic.receive)
   const edgeTls = createEdgeTls({ clock, edges })

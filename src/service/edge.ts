@@ -2,7 +2,7 @@
 
 import { cannotListen } from '../addresses.ts'
 import { type Log, processName } from '../base/index.ts'
-import { CLUSTER_KEY_PLACE, PROTOCOL } from '../channel/index.ts'
+import { CLUSTER_KEY_PLACE, type ClusterPort, openClusterPort, PROTOCOL } from '../channel/index.ts'
 import type { DataFiles } from '../data-files.ts'
 import type { Database } from '../data-folder.ts'
 import { createPurgeLog } from '../deployments/index.ts'
@@ -46,21 +46,40 @@ export async function openRequestLog(parts: RequestLogParts): Promise<RequestLog
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-type EdgeParts = { config: Config; files: DataFiles; log: Log; database: Database; vault: Pick<Vault, 'derive'> }
+type PortParts = { config: Config; log: Log; vault: Pick<Vault, 'derive'> }
 
-export async function openEdges({ config, files, log, database, vault }: EdgeParts): Promise<Edges> {
+const greeting = { protocol: PROTOCOL, role: 'control', process: processName(), version }
+
+/** Where processes of other machines connect; undefined where they cannot. */
+export async function listenToCluster({ config, log, vault }: PortParts): Promise<ClusterPort | undefined> {
+  const { clusterListen } = config
+  if (!clusterListen) return undefined
+  const opened = await openClusterPort({
+    address: { ...clusterListen, key: vault.derive(CLUSTER_KEY_PLACE) },
+    greeting,
+    onRefused: (error) => log.warn({ err: error }, 'a process of another machine could not connect'),
+  }).catch(cannotListen('clusterListen', clusterListen))
+  log.info({ port: opened.port }, 'edges of other machines can connect')
+  return opened
+}
+
+type EdgeParts = {
+  config: Config
+  files: DataFiles
+  log: Log
+  database: Database
+  clusterPort: ClusterPort | undefined
+}
+
+export function openEdges({ config, files, log, database, clusterPort: port }: EdgeParts): Promise<Edges> {
   const { sql, clock, changes } = database
-  const { clusterListen, databaseUrl } = config
-  const listening = listenToEdges({
+  return listenToEdges({
     clock,
     log,
     path: files.controlSocket,
-    port: clusterListen && { ...clusterListen, key: vault.derive(CLUSTER_KEY_PLACE) },
-    greeting: { protocol: PROTOCOL, role: 'control', process: processName(), version },
+    port,
+    greeting,
     records: createPurgeLog({ sql, clock, changes }),
-    ...(databaseUrl ? { leaseMs: LEASE_OVER_NETWORK_MS } : {}),
+    ...(config.databaseUrl ? { leaseMs: LEASE_OVER_NETWORK_MS } : {}),
   })
-  const edges = await (clusterListen ? listening.catch(cannotListen('clusterListen', clusterListen)) : listening)
-  if (edges.port !== undefined) log.info({ port: edges.port }, 'edges of other machines can connect')
-  return edges
 }

@@ -5,12 +5,12 @@
 import { type Clock, createListeners, type Log, pollUntil, settlesWithin } from '../../base/index.ts'
 import {
   type Caller,
+  type ClusterPort,
   createCaller,
   type Frame,
   type Greeting,
   listenToPeers,
   type Peer,
-  type SecureListen,
 } from '../../channel/index.ts'
 import type { Stall } from '../../watchdog/index.ts'
 import type { Inspection } from '../cache/index.ts'
@@ -28,8 +28,8 @@ type Parts = {
   clock: Clock
   log: Log
   path: string
-  /** Where edges of other machines connect. */
-  port?: SecureListen | undefined
+  /** Where edges of other machines connect. Closed with the edges. */
+  port?: ClusterPort | undefined
   greeting: Greeting
   records: EdgeRecords
   leaseMs?: number
@@ -139,13 +139,11 @@ export async function listenToEdges(parts: Parts) {
     onRefused: (error: unknown) => log.warn({ err: error }, 'a process could not connect as an edge'),
   }
   const socket = await listenToPeers<Frame, Frame>({ ...accepting, address: path })
-  const secure = port && (await listenToPeers<Frame, Frame>({ ...accepting, address: port }))
+  port?.serve({ role: 'edge' }, accepting.onPeer)
 
   return {
     /** How long an edge may use what it has stored without an answer of this process. */
     leaseMs,
-    /** The port at which edges of other machines connect; undefined if there is none. */
-    port: secure?.port,
     /** Each new connection, with the routes that the edge has. */
     onConnected: connected.add,
     onTraffic: traffic.add,
@@ -198,7 +196,7 @@ export async function listenToEdges(parts: Parts) {
       const all = Promise.all(serving().map((member) => member.connection()?.closed))
       await settlesWithin(clock, all, graceMs)
       stopping.abort()
-      await Promise.all([socket.close(), secure?.close()])
+      await Promise.all([socket.close(), port?.close()])
       await Promise.all([standing.stop(), purging.stop()])
       // Without it, the others wait for the end of a lease before they remove this process.
       await records

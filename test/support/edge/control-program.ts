@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createChanges, createLog, parseDatabaseAddress, processName, systemClock } from '../../../src/base/index.ts'
-import { PROTOCOL } from '../../../src/channel/index.ts'
+import { openClusterPort, PROTOCOL } from '../../../src/channel/index.ts'
 import { createPurgeLog } from '../../../src/deployments/index.ts'
 import { type EnvironmentRoutes, listenToEdges } from '../../../src/edge/index.ts'
 import { createChildLife, live } from '../../../src/processes/child.ts'
@@ -29,12 +29,15 @@ await live(async () => {
     onChange: changes.notify,
     onEverything: changes.notifyEverything,
   })
+  const greeting = { protocol: PROTOCOL, role: 'control', process: processName(), version: 'test' }
+  const address = { host: '127.0.0.1', port, key }
+  const clusterPort = await openClusterPort({ address, greeting, onRefused: () => undefined })
   const edges = await listenToEdges({
     clock,
     log: createLog('silent'),
     path,
-    port: { host: '127.0.0.1', port, key },
-    greeting: { protocol: PROTOCOL, role: 'control', process: processName(), version: 'test' },
+    port: clusterPort,
+    greeting,
     records: createPurgeLog({ sql, clock, changes }),
     leaseMs,
   })
@@ -53,7 +56,7 @@ await live(async () => {
     )
   })
   await once(api.listen(0, '127.0.0.1'), 'listening')
-  life.ready({ port: edges.port ?? 0, api: (api.address() as AddressInfo).port, pid: process.pid })
+  life.ready({ port: clusterPort.port ?? 0, api: (api.address() as AddressInfo).port, pid: process.pid })
   await life.stopRequested
   api.close()
   api.closeAllConnections()
