@@ -1,5 +1,5 @@
 /** Puts the parts of this module together. */
-import { type Clock, type Log, type NewId, processName, settlesWithin } from '../base/index.ts'
+import { type Changes, type Clock, type Log, type NewId, processName, settlesWithin } from '../base/index.ts'
 import type { EdgeTls } from '../edge/index.ts'
 import type { NameCheck } from '../reach/index.ts'
 import { createCurrentTerm, type Sql, type Vault } from '../storage/index.ts'
@@ -10,12 +10,14 @@ import { createCertificates } from './certificates.ts'
 import { createChallenges } from './issuing/challenges.ts'
 import type { DnsHook } from './issuing/dns-hook.ts'
 import { createOrders } from './issuing/order.ts'
+import { createSharedChallenges } from './issuing/shared-challenges.ts'
 import { type Acme, createCertificateWorker } from './issuing/worker.ts'
 import type { Site } from './names.ts'
 import type { Calling } from './stapling/ask-responder.ts'
 import { createStaples } from './stapling/staples.ts'
 import { createAcmeAccounts } from './store/acme-accounts.ts'
 import { createCertificateRecords } from './store/records.ts'
+import { createSharedChallengeRecords } from './store/shared-challenges.ts'
 
 export type AcmeSettings = {
   directory: string
@@ -37,6 +39,8 @@ type Parts = {
   newId: NewId
   vault: Vault
   edgeTls: EdgeTls
+  /** Where there may be several control processes, so that challenges reach the edges of all of them. */
+  cluster?: { changes: Pick<Changes, 'follow'>; controls(): Promise<readonly string[]> } | undefined
   /** Undefined: certificates are uploaded, and none is got. */
   acme: AcmeSettings | undefined
   portalHost: string | undefined
@@ -63,6 +67,7 @@ export function openCertificates(parts: Parts) {
     owner,
     checkTerm: currentTerm.check,
   })
+  const shared = parts.acme && parts.cluster && openShared(parts.cluster)
   const opened = parts.acme && openAcme(parts.acme)
   const worker = createCertificateWorker({
     clock,
@@ -81,12 +86,17 @@ export function openCertificates(parts: Parts) {
   })
   const certificates = createCertificates({ clock, records, worker, portalHost, domain, sites })
 
+  function openShared({ changes, controls }: NonNullable<Parts['cluster']>) {
+    const stored = createSharedChallengeRecords({ sql, vault, checkTerm: currentTerm.check })
+    return createSharedChallenges({ clock, log, changes, records: stored, edgeTls, control: owner, controls })
+  }
+
   function openAcme(settings: AcmeSettings): { acme: Acme; close(): void } {
     const { directory, email, ca, external, challengeTypes, dnsHook, dnsWaitMs, userAgent } = settings
     const transport = createTransport({ ca, userAgent, signal: stopping.signal })
     const client = createAcmeClient({ clock, transport, directoryUrl: directory })
     const accounts = createAcmeAccounts({ sql, clock, vault, client, directory, email, external })
-    const challenges = createChallenges({ clock, edgeTls })
+    const challenges = createChallenges({ clock, edgeTls: shared ?? edgeTls })
     const ordering = {
       clock,
       log,
@@ -113,6 +123,7 @@ export function openCertificates(parts: Parts) {
     /** What does not end in time is continued by the next process. */
     async stop(graceMs = 3000) {
       await settlesWithin(clock, worker.stop(), graceMs)
+      await shared?.stop()
       opened?.close()
     },
   }

@@ -185,7 +185,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   leadership.lead(createRetrying({ config, log, database, machine, records, deploying, admission }))
 
   // Certificates are got from here on.
-  const certificateParts = { config, log, database, vault, records, edgeTls }
+  const certificateParts = { config, log, database, vault, records, edges, edgeTls }
   const { certificates, ...certificateWork } = assembleCertificates(certificateParts)
   started.defer(() => certificateWork.stop(GRACE_MS.certificates))
   leadership.lead(certificateWork.worker.lead)

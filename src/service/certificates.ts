@@ -5,7 +5,7 @@ import type { Log } from '../base/index.ts'
 import { type AcmeSettings, openCertificates } from '../certificates/index.ts'
 import { hookEnvironment } from '../config.ts'
 import type { Database } from '../data-folder.ts'
-import type { EdgeTls } from '../edge/index.ts'
+import type { Edges, EdgeTls } from '../edge/index.ts'
 import { reachableByJobs } from '../engines/index.ts'
 import { createLookup, createNameCheck } from '../reach/index.ts'
 import type { Config } from '../settings.ts'
@@ -13,13 +13,21 @@ import type { Vault } from '../storage/index.ts'
 import { version } from '../version.ts'
 import type { Records } from './records.ts'
 
-type Parts = { config: Config; log: Log; database: Database; vault: Vault; records: Records; edgeTls: EdgeTls }
+type Parts = {
+  config: Config
+  log: Log
+  database: Database
+  vault: Vault
+  records: Records
+  edges: Pick<Edges, 'controls'>
+  edgeTls: EdgeTls
+}
 
 /** A program for DNS may wait until the change is everywhere. */
 const DNS_HOOK_MS = 5 * 60_000
 
-export function assembleCertificates({ config, log, database, vault, records, edgeTls }: Parts) {
-  const { sql, clock, newId, environments } = database
+export function assembleCertificates({ config, log, database, vault, records, edges, edgeTls }: Parts) {
+  const { sql, clock, newId, changes, environments } = database
   const { domain, publicUrl, publicAddresses, dnsServers, jobNetwork, blockedNetworks, allowedNetworks } = config
   const lookUp = createLookup({ servers: dnsServers })
   const mayCall = reachableByJobs({ range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks })
@@ -30,6 +38,7 @@ export function assembleCertificates({ config, log, database, vault, records, ed
     newId,
     vault,
     edgeTls,
+    cluster: config.databaseUrl === undefined ? undefined : { changes, controls: edges.controls },
     acme: acmeSettings(config),
     portalHost: publicUrl === undefined ? undefined : new URL(publicUrl).hostname,
     domain,

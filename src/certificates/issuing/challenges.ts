@@ -8,7 +8,7 @@ import { alpnCertificate, newKey } from '../x509/request.ts'
 /** An edge that died is back within this time. */
 const EDGES_MS = 30_000
 
-export function createChallenges({ clock, edgeTls }: { clock: Clock; edgeTls: EdgeTls }) {
+export function createChallenges({ clock, edgeTls }: { clock: Clock; edgeTls: Pick<EdgeTls, 'setChallenges'> }) {
   const http = new Map<string, string>()
   const alpn = new Map<string, { chain: string; key: string }>()
   const inTurn = createTurns()

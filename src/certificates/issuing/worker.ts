@@ -84,7 +84,8 @@ export function createCertificateWorker(parts: Parts) {
   const tellEdges = createTellEdges({ clock, log, records, edgeTls, staples, domain: parts.domain })
   const askRenewal = createAskRenewal({ clock, log, records })
   let owners = new Map<string, WantedName>()
-  let isReset = false
+  /** The term in which what another leader has left at the edges was taken back. */
+  let resetIn: Term | undefined
 
   const inTurn = createTurns()
 
@@ -97,10 +98,11 @@ export function createCertificateWorker(parts: Parts) {
     if (currentTerm.get()) await reconcile(given).catch(unlessLost)
     await tellEdges(hosts)
     staples.refresh()
-    if (acme && !isReset) await acme.challenges.reset()
-    isReset = true
     const term = currentTerm.get()
-    if (acme && term) await begin(acme, term.signal)
+    if (!acme || !term) return
+    if (term !== resetIn) await acme.challenges.reset().catch(unlessLost)
+    resetIn = term
+    await begin(acme, term.signal)
   }
 
   /** Records which names are wanted. */

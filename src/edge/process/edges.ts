@@ -151,6 +151,9 @@ export async function listenToEdges(parts: Parts) {
     /** The event loop of an edge was blocked. */
     onStall: stalls.add,
 
+    /** The names of all control processes that have edges. */
+    controls: async (): Promise<string[]> => (await records.controls()).map(({ process }) => process),
+
     isServing: (): boolean => serving().length > 0,
     serving,
 

@@ -1,9 +1,10 @@
 /** The certificates of a service, with a real database and a real CA, and a test edge that the CA reaches. */
 import { join } from 'node:path'
 import { createAccounts } from '../../../src/accounts/index.ts'
-import { type Clock, createIds, createLog, systemClock } from '../../../src/base/index.ts'
+import { type Clock, createChanges, createIds, createLog, systemClock } from '../../../src/base/index.ts'
 import type { ChallengeType } from '../../../src/certificates/acme/client.ts'
 import { type AcmeSettings, createCertificateRecords, openCertificates } from '../../../src/certificates/index.ts'
+import type { EdgeTls } from '../../../src/edge/index.ts'
 import { createLookup, createNameCheck } from '../../../src/reach/index.ts'
 import { createVault, MIGRATIONS, migrate } from '../../../src/storage/index.ts'
 import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
@@ -16,12 +17,14 @@ import { startPebble } from './pebble.ts'
 export const MINUTE_MS = 60_000
 export const DAY_MS = 24 * 60 * MINUTE_MS
 
+const cutShort: Clock['sleep'] = (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal)
+
 /** The time passes as it does, and can be moved; the pauses are cut short. */
-export function movableClock(): Clock & { move(ms: number): void } {
+export function movableClock(sleep = cutShort): Clock & { move(ms: number): void } {
   let movedMs = 0
   return {
     now: () => Date.now() + movedMs,
-    sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal),
+    sleep,
     move(ms) {
       movedMs += ms
     },
@@ -35,9 +38,21 @@ type Given = {
   portalHost?: string
   challengeTypes?: ChallengeType[]
   mayCall?: (address: string, port: number) => boolean
+  /** Of the one that is opened first. */
+  first?: Opening
+  sleep?: Clock['sleep']
 }
 
-type Opening = Partial<AcmeSettings> & { owner?: string; isLeading?: boolean }
+type Opening = Partial<AcmeSettings> & {
+  owner?: string
+  isLeading?: boolean
+  /** Whether the edge that the CA reaches follows this process. */
+  hasEdge?: boolean
+  /** The names of all control processes, where there are several. */
+  controls?: readonly string[]
+}
+
+const NO_EDGE: EdgeTls = { setCertificates: async () => undefined, setChallenges: async () => undefined }
 
 export async function startCertificates(t: Scope, given: Given = {}) {
   const edge = await startTestEdge(t)
@@ -49,7 +64,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
     dns: dns.address,
     switches: { PEBBLE_AUTHZREUSE: '0', ...given.switches },
   })
-  const clock = movableClock()
+  const clock = movableClock(given.sleep)
   const file = join(await temporaryFolder(t), 'headland.db')
   const newId = createIds(clock)
   const masterKey = Buffer.alloc(32, 7)
@@ -65,7 +80,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
   const sites: { accountId: string; hostLabel: string; domains: string[] }[] = []
 
   /** As a process that opens the database: several may, one after the other or at once. */
-  async function open({ owner, isLeading = true, ...changed }: Opening = {}) {
+  async function open({ owner, isLeading = true, hasEdge = true, controls, ...changed }: Opening = {}) {
     const sql = await openSqlite(file)
     await migrate(sql, MIGRATIONS, clock.now())
     const opened = openCertificates({
@@ -74,7 +89,8 @@ export async function startCertificates(t: Scope, given: Given = {}) {
       log: createLog('silent'),
       newId,
       vault: createVault(masterKey),
-      edgeTls: edge.edge,
+      edgeTls: hasEdge ? edge.edge : NO_EDGE,
+      cluster: controls && { changes: createChanges(), controls: async () => controls },
       acme: (given.hasAcme ?? true) ? { ...settings, ...changed } : undefined,
       portalHost: given.portalHost,
       domain: 'sites.example.com',
@@ -101,7 +117,7 @@ export async function startCertificates(t: Scope, given: Given = {}) {
     return { ...opened, sql, round }
   }
 
-  const first = await open()
+  const first = await open(given.first)
   const accounts = createAccounts({ sql: first.sql, clock, newId })
   /** An environment of an account with custom domains that lead here. */
   const addSite = (accountId: string, domains: string[], hostLabel?: string) => {
