@@ -55,17 +55,20 @@ const SWITCH = `
   exec cat
 `
 
+type Options = {
+  /** Whether the network between the nodes is the one in which this process is: a namespace of the test. */
+  isHere?: boolean
+}
+
 /** With a region for each node; an empty one is none. */
-export async function startSwarm(test: Scope, regions: readonly [string, string, string]): Promise<Swarm> {
+export async function startSwarm(
+  test: Scope,
+  regions: readonly [string, string, string],
+  { isHere = false }: Options = {},
+): Promise<Swarm> {
   const t = inReverse(test)
-  const middle = spawn('setpriv', [...WITH_US, 'unshare', '--net', 'sh', '-euc', SWITCH, 'sh', ADDRESS], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  t.after(() => end(middle, () => middle.pid))
-  const exited = once(middle, 'exit').then(() => Promise.reject(new Error('the network between the nodes ended')))
-  await Promise.race([once(middle.stdout as Readable, 'data'), exited])
-  exited.catch(() => undefined)
-  const inside = ['nsenter', `--net=/proc/${middle.pid}/ns/net`]
+  const pid = await startSwitch(t, isHere ? [] : ['unshare', '--net'])
+  const inside = isHere ? [] : ['nsenter', `--net=/proc/${pid}/ns/net`]
   const ip = (...args: string[]) => exec([...inside, 'ip', ...args])
 
   const nodes = await Promise.all(
@@ -113,6 +116,19 @@ export async function startSwarm(test: Scope, regions: readonly [string, string,
     address: ADDRESS,
     visit: (url) => visitFrom(inside, url),
   }
+}
+
+/** Joins the nodes, in the network that the command prefix enters. Returns its process. */
+async function startSwitch(t: Scope, prefix: readonly string[]): Promise<number> {
+  const middle = spawn('setpriv', [...WITH_US, ...prefix, 'sh', '-euc', SWITCH, 'sh', ADDRESS], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  if (prefix.length === 0) t.after(() => exec(['ip', 'link', 'del', 'br0']))
+  t.after(() => end(middle, () => middle.pid))
+  const exited = once(middle, 'exit').then(() => Promise.reject(new Error('the network between the nodes ended')))
+  await Promise.race([once(middle.stdout as Readable, 'data'), exited])
+  exited.catch(() => undefined)
+  return middle.pid as number
 }
 
 /** Asks for a page with curl, from the network that the command prefix enters. */
