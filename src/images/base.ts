@@ -24,8 +24,8 @@ export type Base = {
 export const SERVE = '/headland/serve.mjs'
 const SERVE_FILE = new URL('./serve.mjs', import.meta.url)
 
-/** Package commands begin with `#!/usr/bin/env node`, and package managers run scripts by `sh`. */
-const PROGRAMS = ['/bin/sh', '/usr/bin/env']
+/** Package commands begin with `#!/usr/bin/env node`, package managers run scripts by `sh`, and `cp` copies what is initial. */
+const PROGRAMS = ['/bin/sh', '/usr/bin/env', '/bin/cp']
 /** Loaded by name while a program runs, so that no list of libraries has them. */
 const LOADED_LATER = ['libnss_dns.so.2', 'libnss_files.so.2', 'libresolv.so.2']
 const TOP_LINKS = ['/bin', '/lib', '/lib64', '/sbin']

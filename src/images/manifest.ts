@@ -8,8 +8,8 @@ import { MANIFEST_TYPE } from './registry/manifests.ts'
 const CONFIG_TYPE = 'application/vnd.oci.image.config.v1+json'
 const LAYER_TYPE = 'application/vnd.oci.image.layer.v1.tar+gzip'
 
-/** What a layer has: the runtime, the uploaded files, installed packages, what the build made, and rules for the edge. */
-export const LAYER_KINDS = ['base', 'source', 'packages', 'files', 'rules'] as const
+/** What a layer has: the runtime, the uploaded files, installed packages, what the build made, a copy of what of that is written to, and rules for the edge. */
+export const LAYER_KINDS = ['base', 'source', 'packages', 'files', 'initial', 'rules'] as const
 export type LayerKind = (typeof LAYER_KINDS)[number]
 
 export type Layer = PackedLayer & { kind: LayerKind }

@@ -60,11 +60,18 @@ export type Prepared = {
   leftOut: string[]
 }
 
+/**
+ * What is in the folders that the app may write, a second time: where the root is read-only, these are folders in memory, which
+ * begin empty, and the app gets a copy at its start.
+ */
+export const INITIAL = 'headland/initial'
+
 /** Where the folders of layers are in an image. */
 export const PLACES: Record<Exclude<LayerKind, 'base'>, string> = {
   source: 'app',
   packages: 'app',
   files: 'app',
+  initial: INITIAL,
   rules: 'headland/rules',
 }
 
@@ -116,7 +123,9 @@ export function createMakeImage({ client, records, prefix, inTurn, toReference }
 
   const sourcesIn = (folders: readonly LayerFolder[], leftOut: string[]): LayerSource[] =>
     folders.map(({ kind, folder: top, name, writable = [] }): LayerSource => {
-      const options = { at: PLACES[kind], writable, isOverlay: kind !== 'source' }
+      const isInitial = kind === 'initial'
+      const owned = isInitial ? { only: writable } : { writable }
+      const options = { at: PLACES[kind], ...owned, isOverlay: !isInitial && kind !== 'source' }
       return { kind, name, contents: () => contentsOf(top, { ...options, onLeftOut: (path) => leftOut.push(path) }) }
     })
 

@@ -20,8 +20,8 @@ export type DesiredApp = {
   port: number
   user: { uid: number; gid: number }
   /**
-   * Folders of the image that it may write, as absolute paths. Each instance has its own, in memory, which begins empty: what the
-   * image has in such a folder is not seen.
+   * Folders of the image that it may write, as absolute paths. Each instance has its own, in memory, with a copy of what the image
+   * has under `/headland/initial` for it.
    */
   writable: readonly string[]
   /** Of each writable folder, and of /tmp. */

@@ -1,11 +1,18 @@
 /**
- * The variables of an app, as secrets of the swarm: they stand in no specification, and reach the app by a first process that
- * reads them from files and then becomes the app. It is the shell of the image, which every version of Node has beside it.
+ * The first process of an app: it fills the folders that the app may write with what the image has for them, reads the variables
+ * of the app, and becomes the app. Variables are secrets of the swarm, so they stand in no specification. It is the shell of
+ * the image, which every version of Node has beside it.
  */
 import { LIMITS } from '../contract/index.ts'
 
-/** The text of variables is the first argument; the app's program and its arguments follow. */
-export const LAUNCH = '. "$0" && exec /usr/bin/env "$@"'
+/** Its arguments are the file of variables, the folders, `--`, and the app's program with its arguments. */
+export const LAUNCH = `
+while [ "$1" != -- ]; do
+  if [ -d "/headland/initial\${1#/app}" ]; then cp -R "/headland/initial\${1#/app}/." "$1/" || exit; fi
+  shift
+done
+shift
+. "$0" && exec /usr/bin/env "$@"`
 
 const FOLDER = '/run/secrets'
 

@@ -73,7 +73,7 @@ async function seenBy(folder: string, variables: Record<string, string>): Promis
   for (const [part, text] of parts.entries())
     await writeFile(files[part] ?? '', text.toString().replaceAll('/run/secrets/', `${folder}/`))
   const program = [process.execPath, '-e', 'process.stdout.write(JSON.stringify(process.env))']
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', LAUNCH, files[0] ?? '', ...program], {
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', LAUNCH, files[0] ?? '', '--', ...program], {
     env: { PATH: '/usr/bin:/bin' },
     maxBuffer: 2 ** 24,
   })

@@ -39,7 +39,7 @@ export function specOf(app: DesiredApp, { cluster, secrets }: SpecOptions): Serv
         Image: app.image,
         Labels: { [LABELS.cluster]: cluster, [LABELS.deployment]: app.deployment },
         Command: ['/bin/sh', '-c', LAUNCH, VARIABLES_PATH],
-        Args: app.command,
+        Args: [...app.writable, '--', ...app.command],
         User: `${uid}:${gid}`,
         ReadOnly: true,
         Init: true,
@@ -103,8 +103,8 @@ const toReference = (
 })
 
 /**
- * Folders in memory with a size: a swarm has no other limit for what an app writes on a node. They begin empty, whatever the
- * image has there. A volume in memory is no choice: Swarm makes one of each that nothing ever removes.
+ * Folders in memory with a size: a swarm has no other limit for what an app writes on a node. They begin empty, and the first
+ * process fills them. A volume in memory is no choice: Swarm makes one of each that nothing ever removes.
  */
 const mountsOf = ({ writable, scratchBytes }: DesiredApp): MountSpec[] =>
   ['/tmp', ...writable].map((path) => {

@@ -203,7 +203,7 @@ test('an app has no privilege, writes where it may, and is ended at its limit of
       root: 'EROFS',
       tmp: 'done',
       tmpFull: 'ENOSPC',
-      cache: 'ENOENT',
+      cache: 'of the image',
       cacheWrite: 'done',
       cacheFull: 'ENOSPC',
     },

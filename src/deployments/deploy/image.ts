@@ -28,6 +28,8 @@ type Parts = PullParts & {
   images: Pick<Images, 'prepare' | 'publish' | 'referencesOf' | 'fetch' | 'inScratch'> | undefined
   accounts: Pick<Accounts, 'requireById'>
   toolchains: Pick<Toolchains, 'open' | 'own'>
+  /** Whether apps run from their images, with folders in memory where they may write. */
+  hasInitial?: boolean
 }
 
 /** The port that an image listens on, unless it is started with another. */
@@ -37,7 +39,7 @@ const NODE = '/headland/lib/node'
 const EVERYWHERE = { HOST: '0.0.0.0', HOSTNAME: '0.0.0.0', NITRO_HOST: '0.0.0.0' }
 
 export function createImageSteps(parts: Parts) {
-  const { sql, log, images, accounts, outputs, packages, toolchains } = parts
+  const { sql, log, images, accounts, outputs, packages, toolchains, hasInitial = false } = parts
 
   const packagesLayer = (id: string, writable: readonly string[]): LayerFolder => ({
     ...{ kind: 'packages', folder: packages.folderOf(id), writable },
@@ -54,6 +56,7 @@ export function createImageSteps(parts: Parts) {
       ...(source === undefined ? [] : [{ kind: 'source' as const, folder: source, writable }]),
       ...(id === undefined ? [] : [packagesLayer(id, writable)]),
       { kind: 'files', folder: files, writable },
+      ...(hasInitial && writable.length > 0 ? [{ kind: 'initial' as const, folder: files, writable }] : []),
     ]
   }
 

@@ -16,6 +16,8 @@ export type FolderOptions = {
   at: string
   /** Folders in it that the app may write, relative to it. They belong to the app's user with all that is in them. */
   writable?: readonly string[]
+  /** Nothing else of the folder, relative to it. */
+  only?: readonly string[]
   /** Whether it is a layer of an overlay, with marks of what it hides. */
   isOverlay?: boolean
   /** Called with names that an image cannot hold; they are left out. */
@@ -29,10 +31,13 @@ const PIECE = 1024 * 1024
 
 /** All of the folder, with the folders above its place in the image. */
 export async function* contentsOf(top: string, options: FolderOptions): AsyncGenerator<Content> {
-  const { at, writable = [], isOverlay = false, onLeftOut = () => undefined } = options
+  const { at, writable = [], only, isOverlay = false, onLeftOut = () => undefined } = options
   const opaque = isOverlay ? await opaqueAmong(top, await foldersIn(top)) : new Map<string, Opaque>()
   const owner = (path: string): number =>
     writable.some((folder) => path === folder || path.startsWith(`${folder}/`)) ? APP_USER : 0
+
+  const isPart = (path: string): boolean =>
+    only?.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`)) ?? true
 
   yield* foldersAbove(at)
   yield* walk('')
@@ -42,6 +47,7 @@ export async function* contentsOf(top: string, options: FolderOptions): AsyncGen
     const all = await readdir(join(top, path), { withFileTypes: true })
     const fit: Dirent[] = []
     for (const entry of all) {
+      if (!isPart(join(path, entry.name))) continue
       // A name that is not UTF-8 cannot be opened by its decoded form, and the mark of images means something else.
       if (entry.name.includes('\u{fffd}') || entry.name.startsWith(WHITEOUT)) onLeftOut(join(path, entry.name))
       else fit.push(entry)

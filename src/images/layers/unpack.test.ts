@@ -201,3 +201,18 @@ test('a large file is read in pieces and comes back whole', async (t) => {
   await unpackLayer(join(folder, 'layer'), join(folder, 'out'), { ...OPTIONS, limits })
   assert.ok(content.equals(await readFile(join(folder, 'out/large'))))
 })
+
+test('of a folder, only what was asked for is taken, with the folders above it', async (t) => {
+  const top = await temporaryFolder(t)
+  for (const path of ['.next/server/app', '.next/server/chunks', '.next/cached', '.next/cache'])
+    await mkdir(join(top, path), { recursive: true })
+  await writeFile(join(top, '.next/server/app/page.html'), '')
+  await writeFile(join(top, '.next/server/chunks/1.js'), '')
+  const only = ['.next/server/app', '.next/cache']
+  const paths: string[] = []
+  for await (const { entry } of contentsOf(top, { at: 'initial', only })) paths.push(entry.path)
+  assert.deepEqual(paths, [
+    ...['initial', 'initial/.next', 'initial/.next/cache', 'initial/.next/server', 'initial/.next/server/app'],
+    'initial/.next/server/app/page.html',
+  ])
+})

@@ -87,7 +87,10 @@ export async function startImage(test: Scope, swarm: Swarm): Promise<AppImage> {
     account: 'acme',
     app: 'app',
     base: { node: process.execPath, tools: [{ from: process.execPath, to: NODE }] },
-    folders: [{ kind: 'files', folder: files, writable: ['cache'] }],
+    folders: [
+      { kind: 'files', folder: files, writable: ['cache'] },
+      { kind: 'initial', folder: files, writable: ['cache'] },
+    ],
     config: {
       title: 'app',
       environment: { PATH: '/headland/lib/node/bin:/usr/bin:/bin', PORT: '3000' },
