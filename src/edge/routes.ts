@@ -54,7 +54,13 @@ export type InstanceReport =
   /** It keeps crashing. */
   | { state: 'down' }
 
-export type InstanceAddress = { instance: string; host: string; port: number }
+export type InstanceAddress = {
+  instance: string
+  host: string
+  port: number
+  /** It has a cache of its own, and no file by which it learns what was revalidated: its requests have the newest purge's number. */
+  isToldPurges?: boolean
+}
 
 /** A target, and for a server its instance. */
 export type Target = OfEnvironment & { access?: Access } & (

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { doing } from '../watchdog/index.ts'
 import { createAnswers } from './answers.ts'
-import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
+import { assembleCache, type CacheSettings, createNewestPurges, type Inspection, type Purge } from './cache/index.ts'
 import { closeGracefully, closeWhenUnused } from './closing.ts'
 import { createConnections } from './connections.ts'
 import type { Counts } from './counts.ts'
@@ -139,8 +139,9 @@ export function createEdgeServer({
   const rewrites = createRewriteProxy({ limits, forwarded })
   const statics = createStatics({ limits, rewrites, report })
   const instances = createInstances({ limits, inFlight, pools, report })
-  const cache = assembleCache({ limits, instances, forwarded, report, now, mayUseStored })
-  const proxy = createProxy({ limits, inFlight, pools, forwarded })
+  const newestPurges = createNewestPurges()
+  const cache = assembleCache({ limits, instances, forwarded, report, now, mayUseStored, newestPurges })
+  const proxy = createProxy({ limits, inFlight, pools, forwarded, newestPurges })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const guard = createGuard({ limits, forwarded, now })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openHooks } from './hooks.ts'
+import { imageHookVariables, openHooks } from './hooks.ts'
 
 test('the files are there for every user, where the plan asks for them and the app has not switched them off', async (t) => {
   const runFolder = await mkdtemp(join(tmpdir(), 'headland hooks-'))
@@ -31,4 +31,15 @@ test('an app on a Node that is older than any framework which a file knows is st
     ['16.20.2', '18.0.0', '24.21.0'].map(async (node) => (await openHooks({ ...given, node })).options.length),
   )
   assert.deepEqual(counts, [0, 1, 1])
+})
+
+test('an app on another machine loads the files of its image, and knows when it was built', () => {
+  const expiries = JSON.stringify({ began: 1, ended: 2, everything: 3, tags: {} })
+  const variables = { HEADLAND_NEXT_COHERENCE: 'on', NODE_OPTIONS: '--no-warnings' }
+  assert.deepEqual(imageHookVariables({ variables, expiries }), {
+    NODE_OPTIONS: '--no-warnings --require=/headland/hooks/next/in-image.cjs',
+    HEADLAND_NEXT_BUILT: '{"began":1,"ended":2}',
+  })
+  assert.deepEqual(imageHookVariables({ variables: {}, expiries }), {})
+  assert.deepEqual(imageHookVariables({ variables: { HEADLAND_NEXT_COHERENCE: 'off' }, expiries }), {})
 })

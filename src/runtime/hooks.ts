@@ -12,9 +12,21 @@ import { createTurns } from '../base/index.ts'
 import type { Mount } from '../engines/index.ts'
 
 /** `oldestNode` is the version that the oldest supported framework version needs: on older ones the file is not loaded. */
-const HOOKS = [{ variable: 'HEADLAND_NEXT_COHERENCE', folder: 'next', file: 'coherence.cjs', oldestNode: 18 }]
+const HOOKS = [
+  {
+    ...{ variable: 'HEADLAND_NEXT_COHERENCE', folder: 'next', oldestNode: 18 },
+    ...{ file: 'coherence.cjs', fileInImage: 'in-image.cjs' },
+  },
+]
 const SOURCE = fileURLToPath(new URL('./hooks', import.meta.url))
 const INSIDE = '/headland/hooks'
+
+/** Where the files are on this machine, and where in a sandbox or an image. */
+export const HOOK_FILES = { from: SOURCE, to: INSIDE }
+
+/** Whether an app with these variables loads files of the service. */
+export const hasHooks = (variables: Readonly<Record<string, string>>): boolean =>
+  HOOKS.some(({ variable }) => (variables[variable] ?? 'off') !== 'off')
 
 export type Hooks = {
   mounts: readonly Mount[]
@@ -50,6 +62,26 @@ export async function openHooks({ node, variables, runFolder, isIsolating, expir
     options.push(`--require=${JSON.stringify(join(isIsolating ? join(INSIDE, folder) : from, file))}`)
   }
   return { mounts, options }
+}
+
+type ImageHookOptions = Pick<HookOptions, 'variables'> & {
+  /** What `HookOptions.expiries` returns: of it, only the times of the build stay the same. */
+  expiries: string | undefined
+}
+
+/**
+ * The variables by which an app loads the files from its image, on another machine than the service. What was revalidated comes
+ * from the API for apps there.
+ */
+export function imageHookVariables({ variables, expiries }: ImageHookOptions): Record<string, string> {
+  const wanted = HOOKS.filter(({ variable }) => (variables[variable] ?? 'off') !== 'off')
+  if (wanted.length === 0 || expiries === undefined) return {}
+  const { began = 0, ended = 0 } = JSON.parse(expiries)
+  const options = wanted.map(({ folder, fileInImage }) => `--require=${join(INSIDE, folder, fileInImage)}`)
+  return {
+    NODE_OPTIONS: [...(variables.NODE_OPTIONS ? [variables.NODE_OPTIONS] : []), ...options].join(' '),
+    HEADLAND_NEXT_BUILT: JSON.stringify({ began, ended }),
+  }
 }
 
 const inTurn = createTurns()

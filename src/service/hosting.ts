@@ -40,7 +40,7 @@ export async function openHosting(parts: Parts) {
   /** Undefined where values are files. */
   const storedValues = blobs && (await openStoredKv({ sql, clock, log, blobs, folders, exists, isHeld, admitGrowth }))
   const values = storedValues ?? createFolderKv({ clock, folderOf: folders.values, admitGrowth })
-  const inApp = createInAppServer({ clock, log, environments, tokens, purges, values })
+  const inApp = createInAppServer({ clock, log, environments, tokens, purges, revalidations, values })
   return { folders, instances, purges, inApp, storedValues }
 }
 

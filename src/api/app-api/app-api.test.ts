@@ -8,7 +8,7 @@ import { openModules } from '../../../test/support/modules/deployments.ts'
 import { TIMEOUT_MS, until } from '../../../test/support/until.ts'
 import { createTokens } from '../../apps/index.ts'
 import { LIMITS, Problem } from '../../contract/index.ts'
-import type { Purged } from '../../deployments/index.ts'
+import { createRevalidations, type Purged } from '../../deployments/index.ts'
 import { createFolderKv } from '../../kv/index.ts'
 import { createVault } from '../../storage/index.ts'
 import { createInAppServer } from './app-api.ts'
@@ -27,8 +27,9 @@ async function start(t: Scope, rates: Rates = IN_APP_RATES) {
       purged.push({ environment: id, what })
     },
   }
+  const revalidations = createRevalidations(modules)
   const values = createFolderKv({ ...modules, folderOf: modules.folders.values })
-  const server = createInAppServer({ ...modules, tokens, purges, values, rates })
+  const server = createInAppServer({ ...modules, tokens, purges, revalidations, values, rates })
   t.after(() => server.close())
   const { urls, port } = await server.listen({ host: '127.0.0.1', port: 0 })
   const [ours, theirs] = [await modules.environment(), await modules.environment()]
@@ -62,6 +63,7 @@ async function start(t: Scope, rates: Rates = IN_APP_RATES) {
     urls,
     port,
     purges,
+    revalidations,
     purged,
     call,
     kv,
@@ -305,4 +307,15 @@ test('what is under way is bounded, for each environment and for all, and free a
   first.destroy()
   second.destroy()
   await until(async () => (await put(ours.id, 'c', '"small"')).status === 204)
+})
+
+test('an app reads what was revalidated in its environment, and in no other', async (t) => {
+  const { ours, theirs, sql, revalidations, tokens, urls, call } = await start(t)
+  await sql.transaction((tx) => revalidations.note(tx, ours.id, { posts: 1000 }))
+  const urlOf = (id: string) => `${urls.appsApi}/envs/${id}/revalidations`
+  const answer = await call('GET', urlOf(ours.id), tokens.of(ours.id, 'apps-api'))
+  assert.deepEqual(JSON.parse(answer.text), { everything: 0, tags: { posts: 1000 } })
+  assert.equal((await call('GET', urlOf(theirs.id), tokens.of(ours.id, 'apps-api'))).reason, 'TOKEN_WRONG')
+  assert.equal((await call('GET', urlOf(ours.id), tokens.of(ours.id, 'kv-store'))).reason, 'TOKEN_WRONG')
+  assert.equal((await call('POST', urlOf(ours.id), tokens.of(ours.id, 'apps-api'))).reason, 'METHOD_NOT_ALLOWED')
 })

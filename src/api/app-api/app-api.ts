@@ -9,7 +9,7 @@ import { type AddressInfo, createServer as createNetServer, type Server as NetSe
 import type { Environments, Tokens } from '../../apps/index.ts'
 import type { Clock, Log } from '../../base/index.ts'
 import { errorBody, LIMITS, PROBLEMS, Problem } from '../../contract/index.ts'
-import type { Purges } from '../../deployments/index.ts'
+import type { Purges, Revalidations } from '../../deployments/index.ts'
 import type { Kv } from '../../kv/index.ts'
 import { doing } from '../../watchdog/index.ts'
 import { limitConnections } from '../connections.ts'
@@ -41,13 +41,15 @@ type Parts = {
   environments: Pick<Environments, 'ownerOf'>
   tokens: Pick<Tokens, 'environmentOf'>
   purges: Pick<Purges, 'byApp'>
+  revalidations: Pick<Revalidations, 'read'>
   values: Kv
   rates?: Rates
 }
 
-export function createInAppServer({ clock, log, environments, tokens, purges, values, ...given }: Parts) {
+export function createInAppServer(parts: Parts) {
+  const { clock, log, environments, tokens, purges, revalidations, values, ...given } = parts
   const rates = createRates({ clock, ...given })
-  const calls = createInAppCalls({ purges, values, rates })
+  const calls = createInAppCalls({ purges, revalidations, values, rates })
 
   const server = createServer(
     {
@@ -87,7 +89,8 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
     const caller = await admit(request, wanted)
     doing(`${wanted.use} of environment ${caller.environmentId}`)
     const call = { caller, request, onRelease }
-    return wanted.use === 'apps-api' ? calls.purge(call) : calls.value(call, wanted.key)
+    if (wanted.use === 'kv-store') return calls.value(call, wanted.key)
+    return wanted.methods[0] === 'GET' ? calls.revalidated(call) : calls.purge(call)
   }
 
   /**

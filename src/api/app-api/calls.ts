@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { fieldInvalid, LIMITS, Problem, resources } from '../../contract/index.ts'
-import type { Purges } from '../../deployments/index.ts'
+import type { Purges, Revalidations } from '../../deployments/index.ts'
 import type { Kv } from '../../kv/index.ts'
 import { createCheck } from '../validation/index.ts'
 import type { Caller, InAppRates } from './rates.ts'
@@ -14,6 +14,7 @@ export const KV_STORE = '/kv/v1'
 /** What the address asks for. */
 export type Wanted =
   | { use: 'apps-api'; methods: readonly ['POST']; environmentId: string }
+  | { use: 'apps-api'; methods: readonly ['GET']; environmentId: string }
   | { use: 'kv-store'; methods: readonly ['GET', 'PUT']; key: string }
 
 export function readTarget(target: string): Wanted {
@@ -23,19 +24,28 @@ export function readTarget(target: string): Wanted {
   }
   const [, environmentId] = PURGE.exec(target) ?? []
   if (environmentId !== undefined) return { use: 'apps-api', methods: ['POST'], environmentId }
+  const [, revalidatedIn] = REVALIDATIONS.exec(target) ?? []
+  if (revalidatedIn !== undefined) return { use: 'apps-api', methods: ['GET'], environmentId: revalidatedIn }
   throw new Problem('ROUTE_NOT_FOUND')
 }
 
 const PURGE = new RegExp(`^${APPS_API}/envs/([^/]+)/edge/cache/tags:purge$`)
+/** For the service's own files in apps of other machines. */
+const REVALIDATIONS = new RegExp(`^${APPS_API}/envs/([^/]+)/revalidations$`)
 
 export type InAppResponse = { status: 200 | 204; body?: string | Uint8Array }
 
-type Parts = { purges: Pick<Purges, 'byApp'>; values: Kv; rates: InAppRates }
+type Parts = {
+  purges: Pick<Purges, 'byApp'>
+  revalidations: Pick<Revalidations, 'read'>
+  values: Kv
+  rates: InAppRates
+}
 
 /** `release` is called when the bytes of the call are no longer in memory. */
 export type InAppCall = { caller: Caller; request: IncomingMessage; onRelease(release: () => void): void }
 
-export function createInAppCalls({ purges, values, rates }: Parts) {
+export function createInAppCalls({ purges, revalidations, values, rates }: Parts) {
   const checkTags = createCheck(resources.purgedTags, 'body')
 
   async function bodyOf({ caller, request, onRelease }: InAppCall, use: Wanted['use'], max: number): Promise<Buffer> {
@@ -69,6 +79,12 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
       await purges.byApp({ id: call.caller.environmentId }, paths.length > 0 ? { paths, tags } : { tags }, times)
       return { status: 200, body: '{}' }
     },
+
+    /** What was revalidated in the environment: the record is bounded. */
+    revalidated: async ({ caller }: InAppCall): Promise<InAppResponse> => ({
+      status: 200,
+      body: JSON.stringify(await revalidations.read(caller.environmentId)),
+    }),
 
     /** The value is returned as it was stored. Only the app reads it, so it is not parsed here. */
     async value(call: InAppCall, key: string): Promise<InAppResponse> {

@@ -1,4 +1,5 @@
 /** Assembles the cache: the store, the disk below it, fetches and purges. */
+
 import type { IncomingMessage } from 'node:http'
 import type { Forwarded } from '../http/forwarded.ts'
 import type { Visit } from '../http/visit.ts'
@@ -10,6 +11,7 @@ import { createCache } from './cache.ts'
 import type { Disk } from './disk/index.ts'
 import { fieldOf, type HeaderList } from './fields/header-list.ts'
 import { purgePathOf } from './fields/tags.ts'
+import type { NewestPurges } from './newest-purges.ts'
 import { createJudge } from './policy/judge.ts'
 import { keyOf } from './policy/key.ts'
 import { createBodies } from './store/bodies.ts'
@@ -26,6 +28,7 @@ type Parts = {
   limits: Limits
   instances: Instances
   forwarded: Forwarded
+  newestPurges: NewestPurges
   report(error: unknown): void
   now?(): number
   /** Where it returns false, the app is asked before each use of a stored response. */
@@ -39,7 +42,7 @@ type Note = Purge & { n: number; by: 'all' | 'switch' }
 const MEMORY_BYTES = 256 * 1024 * 1024
 
 export function assembleCache(parts: Parts) {
-  const { limits, instances, forwarded, report, now = Date.now, mayUseStored = () => true } = parts
+  const { limits, instances, forwarded, report, newestPurges, now = Date.now, mayUseStored = () => true } = parts
   let disk: Disk | undefined
   const applied = createAppliedPurges(report)
   const store = createStore({
@@ -49,7 +52,7 @@ export function assembleCache(parts: Parts) {
   })
   const bodies = createBodies({ store, disk: () => disk, report })
   const judge = createJudge({ now, store, bodies })
-  const cache = createCache({ limits, now, mayUseStored, store, bodies, judge, instances, forwarded })
+  const cache = createCache({ limits, now, mayUseStored, store, bodies, judge, instances, forwarded, newestPurges })
 
   /**
    * False: after a restart the purged objects could come back, because the disk could neither record the purge nor be
@@ -94,6 +97,7 @@ export function assembleCache(parts: Parts) {
       if (diskBytes === 0) return opened.close()
       disk = opened
       applied.open(folder)
+      newestPurges.begin(applied.last())
     },
 
     close: async () => disk?.close(),
@@ -101,14 +105,20 @@ export function assembleCache(parts: Parts) {
     /** `number` is that of the control process. */
     purge(what: Purge, number?: number): boolean {
       const isDone = purge(what)
-      if (isDone && number !== undefined) applied.add(number)
+      if (isDone && number !== undefined) {
+        applied.add(number)
+        newestPurges.add(what.environment, number)
+      }
       return isDone
     },
 
     /** The purges up to this number are not known. */
     purgeEverything(number: number): boolean {
       const isDone = store.environments().every((environment) => purge({ environment }))
-      if (isDone) applied.set(number)
+      if (isDone) {
+        applied.set(number)
+        newestPurges.begin(number)
+      }
       return isDone
     },
 
@@ -139,6 +149,7 @@ export function assembleCache(parts: Parts) {
       for (const environment of environments) {
         if (current.delete(environment)) purge({ environment })
         store.forget(environment)
+        newestPurges.forget(environment)
       }
     },
 

@@ -2,6 +2,7 @@
  * Answers a request whose response may be stored (RFC 9111): a fresh response is sent; a stale one that may be sent is
  * sent and refreshed in the background; anything else is fetched, once for all requests that wait for it.
  */
+
 import type { Forwarded } from '../http/forwarded.ts'
 import { hidesHeaders } from '../http/headers.ts'
 import { PAGES, sendPage } from '../http/pages.ts'
@@ -14,6 +15,7 @@ import type { FetchOutcome, Reader } from './fetch.ts'
 import { type Cause, createFetches, type Question, sharedName } from './fetches.ts'
 import { forwardStatus, hitStatus, NOT_STORED_STATUS } from './fields/cache-status.ts'
 import type { RequestHeaders } from './fields/header-list.ts'
+import type { NewestPurges } from './newest-purges.ts'
 import type { Judge } from './policy/judge.ts'
 import { keyOf } from './policy/key.ts'
 import { isPreview } from './policy/preview.ts'
@@ -33,11 +35,12 @@ type Parts = {
   judge: Judge
   instances: Instances
   forwarded: Forwarded
+  newestPurges: NewestPurges
 }
 
 export function createCache(parts: Parts) {
-  const { limits, now, mayUseStored, store, bodies, judge, instances, forwarded } = parts
-  const fetches = createFetches({ limits, now, store, judge, instances, forwarded })
+  const { limits, now, mayUseStored, store, bodies, judge, instances, forwarded, newestPurges } = parts
+  const fetches = createFetches({ limits, now, store, judge, instances, forwarded, newestPurges })
   const refreshes = createQuota({
     max: limits.refreshes,
     maxPerOwner: limits.refreshesPerEnvironment,

@@ -1,6 +1,7 @@
 /**
  * The fetches in progress: what the app is asked, what its response means, and under which name other requests join.
  */
+
 import type { Forwarded } from '../http/forwarded.ts'
 import { toUpstream } from '../http/headers.ts'
 import type { Visit } from '../http/visit.ts'
@@ -12,6 +13,7 @@ import type { ServerTarget } from '../routes.ts'
 import { type Fetch, type Reader, startFetch } from './fetch.ts'
 import type { ForwardReason } from './fields/cache-status.ts'
 import { purgePathOf } from './fields/tags.ts'
+import type { NewestPurges } from './newest-purges.ts'
 import { type Exchange, type Judge, OF_REQUEST, type Stale } from './policy/judge.ts'
 import { NOT_IN_FETCHES, OVERRIDES, toConditions } from './policy/upstream-request.ts'
 import { normalizeAcceptEncoding } from './policy/vary.ts'
@@ -42,9 +44,10 @@ type Parts = {
   judge: Judge
   instances: Instances
   forwarded: Forwarded
+  newestPurges: NewestPurges
 }
 
-export function createFetches({ limits, now, store, judge, instances, forwarded }: Parts) {
+export function createFetches({ limits, now, store, judge, instances, forwarded, newestPurges }: Parts) {
   const fetches = new Map<string, Fetch>()
   const hitForPass = createHitForPass({ now, maxBytes: limits.hitForPassBytes })
   /** How many fetches are in progress whose response may be stored, by environment and path. */
@@ -90,7 +93,8 @@ export function createFetches({ limits, now, store, judge, instances, forwarded 
       const without = isPassedThrough ? OVERRIDES : NOT_IN_FETCHES
       // Host names are case-insensitive, and the key has them in lower case. The app may write its host into the
       // response, so it gets the same spelling for all clients.
-      const sent = toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request), { without })
+      const purge = newestPurges.of(target)
+      const sent = toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request), { without, purge })
       const exchange = toExchange(question, cause)
       const { method, mayStore } = exchange
       const pathName = pathNameOf(target.environment, path)

@@ -44,18 +44,26 @@ const NOT_FROM_CLIENTS = new Set([
   // Some frameworks take another path from them, so that one path would be checked and the other one served.
   'x-original-url',
   'x-rewrite-url',
+  // Ours, for apps.
+  'x-headland-purge',
 ])
 const NOT_FROM_UPSTREAMS = new Set(HOP_BY_HOP)
 
-/**
- * The headers for the upstream. `upgrade` is the protocol that the connection is to change to; names in `without`, in
- * lower case, are left out.
- */
+type UpstreamOptions = {
+  /** The protocol that the connection is to change to. */
+  upgrade?: string
+  /** Names that are left out, in lower case. */
+  without?: ReadonlySet<string>
+  /** The number of the newest purge, for an app that is told. */
+  purge?: number | undefined
+}
+
+/** The headers for the upstream. */
 export function toUpstream(
   request: IncomingMessage,
   authority: string,
   visitor: Visitor,
-  { upgrade, without: unwanted }: { upgrade?: string; without?: ReadonlySet<string> } = {},
+  { upgrade, without: unwanted, purge }: UpstreamOptions = {},
 ): string[] {
   const { rawHeaders, headers, method = 'GET' } = request
   const named = namedBy(headers.connection)
@@ -71,6 +79,7 @@ export function toUpstream(
   sent.push('x-forwarded-proto', visitor.protocol, 'x-forwarded-host', authority)
   sent.push('cdn-loop', withHop(headers['cdn-loop']))
 
+  if (purge !== undefined) sent.push('x-headland-purge', String(purge))
   if (upgrade !== undefined) sent.push('connection', 'Upgrade', 'upgrade', upgrade)
   if (headers.te?.toString().toLowerCase().includes('trailers')) sent.push('te', 'trailers')
   if (expectsContinue(request)) sent.push('expect', '100-continue')

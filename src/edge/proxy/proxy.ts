@@ -6,8 +6,10 @@
  *   replying   the response is being sent; a fault here aborts it, so that no client takes a part for the whole
  *   over       final
  */
+
 import { type ClientRequest, type IncomingMessage, request as sendRequest } from 'node:http'
 import { forwardStatus } from '../cache/fields/cache-status.ts'
+import type { NewestPurges } from '../cache/index.ts'
 import type { Forwarded } from '../http/forwarded.ts'
 import { expectsContinue, hasBody, toClient, toUpstream } from '../http/headers.ts'
 import { PAGES, type Page, sendPage } from '../http/pages.ts'
@@ -19,9 +21,15 @@ import { connectTo, type Pools } from './pools.ts'
 
 type OnReply = (status: number, headers: readonly string[]) => void
 
-type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forwarded }
+type Parts = {
+  limits: Limits
+  inFlight: InFlight
+  pools: Pools
+  forwarded: Forwarded
+  newestPurges: NewestPurges
+}
 
-export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
+export function createProxy({ limits, inFlight, pools, forwarded, newestPurges }: Parts) {
   return {
     /** `onReply` gets the status and headers of the instance before the client does. */
     forward({ request, response, authority, path, isFromJob }: Visit, target: ServerTarget, onReply?: OnReply) {
@@ -84,7 +92,7 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
             port: target.port,
             method: request.method,
             path,
-            headers: toUpstream(request, authority, forwarded.visitorOf(request)),
+            headers: toUpstream(request, authority, forwarded.visitorOf(request), { purge: newestPurges.of(target) }),
             maxHeaderSize: limits.responseHeaderBytes,
             ...(isPooled ? { agent: pool.agent } : { createConnection: () => connectTo(target) }),
           })

@@ -21,6 +21,7 @@ const { createExpiries } = require('./expiries.cjs')
 const { guard, madeAnew } = require('./fallback.cjs')
 const { createJudge } = require('./judge.cjs')
 const { createPurges } = require('./purges.cjs')
+const { createRemote } = require('./remote.cjs')
 const { encodeTag, hold, visits, watchServers } = require('./visits.cjs')
 
 /** Symbols on globalThis under which Next.js shares its cache handlers between bundles. */
@@ -37,11 +38,14 @@ const {
   HEADLESS_APPS_API_URL_ADDRESS: url,
   HEADLESS_APPS_API_TOKEN: token,
   HEADLESS_METADATA_ENV_ID: environment,
+  HEADLAND_NEXT_BUILT: built,
 } = process.env
 
 if (wanted !== 'off' && url && token && environment) {
   try {
-    start(createPurges({ url, token, environment, say }), createExpiries())
+    const remote = built ? createRemote({ url, token, environment, built, say }) : undefined
+    watchServers(remote?.before)
+    start(createPurges({ url, token, environment, say }), createExpiries(remote?.look))
   } catch (error) {
     say(`revalidations do not reach the edge: ${error}`)
   }
@@ -49,7 +53,6 @@ if (wanted !== 'off' && url && token && environment) {
 
 function start(purges, expiries) {
   const { judged, isOlderThanExpiry } = createJudge(expiries)
-  watchServers()
   let current
   Object.defineProperty(globalThis, '__incrementalCache', {
     configurable: true,

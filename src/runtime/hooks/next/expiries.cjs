@@ -2,7 +2,7 @@
 // What was revalidated in this environment by others than this process: by an earlier process, by the deployment that runs
 // beside it, or by a purge. Next.js keeps that in the memory of one process. The service keeps it for good, in a file beside
 // this one that it replaces as a whole. One stat() of the file for each read of the cache is all it costs, so whatever is in
-// the file counts from the very next request on.
+// the file counts from the very next request on. On another machine than the service's there is no such file: remote.cjs.
 const fs = require('node:fs')
 const path = require('node:path')
 
@@ -10,11 +10,11 @@ const FILE = path.join(__dirname, 'expiries.json')
 const NOTHING = { began: 0, ended: 0, everything: 0, newest: 0, isReplaced: false, tags: new Map() }
 
 /** @param {string} [file] */
-function createExpiries(file = FILE) {
+function lookAt(file = FILE) {
   let [ino, mtimeMs, size] = [0, 0, 0]
   let current = NOTHING
 
-  function look() {
+  return () => {
     const found = fs.statSync(file, { throwIfNoEntry: false })
     if (found === undefined) return NOTHING
     if (found.ino === ino && found.mtimeMs === mtimeMs && found.size === size) return current
@@ -22,7 +22,10 @@ function createExpiries(file = FILE) {
     ;({ ino, mtimeMs, size } = found)
     return current
   }
+}
 
+/** @param {() => typeof NOTHING} look */
+function createExpiries(look = lookAt()) {
   return {
     /** Whether another deployment is about to replace this one, and has to know which pages were made meanwhile. */
     isReplaced: () => look().isReplaced,
@@ -65,4 +68,4 @@ function read(text) {
   return { began, ended, everything, newest, isReplaced, tags: times }
 }
 
-module.exports = { createExpiries }
+module.exports = { createExpiries, read }

@@ -18,32 +18,21 @@ const visits = new AsyncLocalStorage()
 /** Visits whose responses get headers, by their response. */
 const labelled = new WeakMap()
 
-/** From now on every request of every server in this process is a visit. */
-function watchServers() {
+/**
+ * From now on every request of every server in this process is a visit. Where `before` returns a promise, which must not reject,
+ * the visit begins after it.
+ * @param {(req: import('node:http').IncomingMessage) => Promise<void> | undefined} before
+ */
+function watchServers(before = () => undefined) {
   const { emit } = http.Server.prototype
   http.Server.prototype.emit = function emitWatched(event, ...rest) {
     if (event !== 'request') return emit.call(this, event, ...rest)
     const [req, res] = rest
-    const visit = {
-      req,
-      res,
-      // As it was received: Next.js changes req.url.
-      url: req.url,
-      startTime: Date.now(),
-      expiredMode: expiredModeOf(req),
-      isOutdated: false,
-      isGuarded: false,
-      withheld: undefined,
-      expired: undefined,
-      labels: undefined,
-      ageSeconds: 0,
-      mainKey: undefined,
-      description: undefined,
-      waits: undefined,
-      found: undefined,
-      isOnDemand: false,
-    }
-    return visits.run(visit, () => emit.call(this, event, ...rest))
+    const begin = () => visits.run(visitOf(req, res), () => emit.call(this, event, ...rest))
+    const wait = before(req)
+    if (wait === undefined) return begin()
+    wait.then(begin)
+    return true
   }
   const { writeHead } = http.ServerResponse.prototype
   http.ServerResponse.prototype.writeHead = function writeHeadLabelled(...rest) {
@@ -52,6 +41,26 @@ function watchServers() {
     return writeHead.apply(this, rest)
   }
 }
+
+const visitOf = (req, res) => ({
+  req,
+  res,
+  // As it was received: Next.js changes req.url.
+  url: req.url,
+  startTime: Date.now(),
+  expiredMode: expiredModeOf(req),
+  isOutdated: false,
+  isGuarded: false,
+  withheld: undefined,
+  expired: undefined,
+  labels: undefined,
+  ageSeconds: 0,
+  mainKey: undefined,
+  description: undefined,
+  waits: undefined,
+  found: undefined,
+  isOnDemand: false,
+})
 
 /** Notes that the response to this visit has the tags of this label, which is made once for many responses. */
 function note(visit, label) {

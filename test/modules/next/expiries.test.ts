@@ -7,8 +7,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openHooks, writeExpiries } from '../../src/runtime/hooks.ts'
-import { startApi, startApp } from '../support/service/next-app.ts'
+import { openHooks, writeExpiries } from '../../../src/runtime/hooks.ts'
+import { startApi, startApp } from '../../support/service/next-app.ts'
 
 type Record = {
   began?: number

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openHooks } from '../../src/runtime/hooks.ts'
-import { startApi, startApp } from '../support/service/next-app.ts'
+import { openHooks } from '../../../src/runtime/hooks.ts'
+import { startApi, startApp } from '../../support/service/next-app.ts'
 
 const TAGS = 'x-next-cache-tags'
 

@@ -1,0 +1,59 @@
+/** Pages that were revalidated elsewhere, in an app like one of Next.js on another machine than the service. They are 90 seconds old. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { HOOK_FILES } from '../../../src/runtime/index.ts'
+import { startApi, startApp } from '../../support/service/next-app.ts'
+
+const ago = (seconds: number): number => Date.now() - seconds * 1000
+const built = JSON.stringify({ began: 0, ended: 0 })
+
+async function start(t: TestContext) {
+  const calls: { path: string | undefined; authorization: string | undefined }[] = []
+  const api = { record: {} as object, status: 200, calls }
+  const server = createServer((request, response) => {
+    calls.push({ path: request.url, authorization: request.headers.authorization })
+    response.writeHead(api.status).end(JSON.stringify(api.record))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  const purging = await startApi(t)
+  const app = await startApp(t, purging, {
+    NODE_OPTIONS: `--require=${join(HOOK_FILES.from, 'next/in-image.cjs')}`,
+    HEADLAND_NEXT_BUILT: built,
+    HEADLESS_APPS_API_URL_ADDRESS: url,
+  })
+  const get = async (purge?: number) => {
+    const headers = purge === undefined ? {} : { 'x-headland-purge': String(purge) }
+    return (await app.get('/page?key=/old', headers)).text
+  }
+  return { api, app, get }
+}
+
+test('a request with a higher number waits until what was revalidated is known', async (t) => {
+  const { api, get } = await start(t)
+  assert.equal(await get(1), 'made by the build')
+  api.record = { tags: { posts: ago(60) } }
+  assert.equal(await get(1), 'made by the build', 'the number is the same')
+  assert.equal(await get(2), 'made anew')
+  assert.deepEqual(api.calls[0], { path: '/v1/envs/an-environment/revalidations', authorization: 'Bearer a-token' })
+})
+
+test('the service is asked once for each number, whatever the number of requests, and not for lower ones', async (t) => {
+  const { api, get } = await start(t)
+  await Promise.all(Array.from({ length: 5 }, () => get(3)))
+  await get(2)
+  await get()
+  assert.equal(api.calls.length, 1)
+})
+
+test('where the service does not answer, pages are made anew, and the next request asks again', async (t) => {
+  const { api, app, get } = await start(t)
+  api.status = 500
+  assert.equal(await get(1), 'made anew')
+  assert.match(app.output(), /what was revalidated is not known, so all pages are made anew: the API answered 500/)
+})
