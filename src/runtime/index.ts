@@ -1,4 +1,6 @@
-export type { AwakeLimits } from './awake-slots.ts'
-export { type Instance, type InstanceSpec, isOverDisk, type Tools } from './instance.ts'
+export { type AwakeApp, type AwakeLimits, countApps, noSlot, slotFor } from './awake-slots.ts'
+export { type Answer, type Asked, ask } from './health.ts'
+export { type Instance, type InstanceSpec, isOverDisk, outermost, type Tools } from './instance.ts'
 export type { AppOutput, InstanceRecord, InstanceRequest, InstanceStatus, Instances } from './instances.ts'
+export { APP_LINES } from './log-lines.ts'
 export { createSupervisor, deploymentOf, type HandedOver, keyOf, type Running, type Supervisor } from './supervisor.ts'
