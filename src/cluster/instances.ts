@@ -5,7 +5,7 @@ import type { Vault } from '../storage/index.ts'
 import type { AppLines } from './app-lines.ts'
 import { openSecrets, sealSecrets } from './app-record.ts'
 import type { AppRecords } from './records.ts'
-import { awakeReplicas } from './rows.ts'
+import { awakeReplicas, nextGeneration } from './rows.ts'
 import type { Described, Starts } from './starts.ts'
 import { type IsConfirmed, statusOf } from './status.ts'
 import type { View } from './view.ts'
@@ -62,7 +62,7 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
         await records.put(change, {
           ...app,
           record: sealSecrets(vault, app.deployment, app.secrets),
-          generation: (known.get(app.deployment)?.generation ?? 0) + 1,
+          generation: nextGeneration(known.get(app.deployment), now),
           replicas: 0,
           starter: '',
           holdTime: 0,

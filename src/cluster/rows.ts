@@ -72,3 +72,10 @@ export type InstanceRow = {
 
 /** What it has when it is awake. */
 export const awakeReplicas = ({ minInstances }: resources.Scaling): number => Math.max(1, minInstances)
+
+/**
+ * Of an app whose program or variables are others than before. It begins with the minute, so that after a restore of an older
+ * database it is none that the scheduler had already with other variables; names of secrets have no space for seconds.
+ */
+export const nextGeneration = (before: Pick<AppRow, 'generation'> | undefined, now: number): number =>
+  Math.max((before?.generation ?? 0) + 1, Math.floor(now / 60_000))

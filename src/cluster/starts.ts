@@ -12,7 +12,7 @@ import { type AppSecrets, isOtherProgram, openSecrets, sealSecrets, secretsOf, s
 import { crashedAtStart, isHopeless, notStarted } from './problems.ts'
 import type { Change } from './record-changes.ts'
 import type { AppRecords } from './records.ts'
-import { type AppRow, awakeReplicas } from './rows.ts'
+import { type AppRow, awakeReplicas, nextGeneration } from './rows.ts'
 import type { AwakeSlots } from './slots.ts'
 import { type IsConfirmed, usable } from './status.ts'
 import type { View } from './view.ts'
@@ -65,7 +65,7 @@ export function createStarts(parts: StartParts) {
     await records.put(change, {
       ...app,
       record: sealSecrets(vault, deployment, secrets),
-      generation: before ? before.generation + (isOther ? 1 : 0) : 1,
+      generation: before && !isOther ? before.generation : nextGeneration(before, now),
       replicas: awakeReplicas(scaling),
       starter,
       holdTime: now + placeDeadlineMs + 2 * startDeadlineMs + SWITCH_MS,

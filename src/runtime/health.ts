@@ -69,12 +69,14 @@ async function notBound(process: Process, port: number, seconds: number): Promis
 }
 
 /** Whether it listens at a port, and whether it answers there. */
-export async function ask({ host, port, hostHeader }: Asked, signal: AbortSignal): Promise<Answer> {
+export async function ask({ host, port, hostHeader, onListening }: Asked, signal: AbortSignal): Promise<Answer> {
   const isListening = await accepts(host, port)
+  if (isListening) onListening?.()
   return { isListening, answers: isListening && (await answers(host, port, hostHeader, signal)) }
 }
 
-export type Asked = Pick<Waiting, 'host' | 'port' | 'hostHeader'>
+/** `onListening` is called before the answer, which may take long. */
+export type Asked = Pick<Waiting, 'host' | 'port' | 'hostHeader'> & { onListening?(): void }
 export type Answer = { isListening: boolean; answers: boolean }
 
 function accepts(host: string, port: number): Promise<boolean> {

@@ -1,5 +1,5 @@
 /** Asks each instance that runs until it answers. Any HTTP response counts, as on one machine. */
-import { type Clock, createSlots, type Log } from '../../base/index.ts'
+import { type Clock, createSlots, type Log, repeat } from '../../base/index.ts'
 import type { Answer, Asked } from '../../runtime/index.ts'
 import { LeadershipLost, type Term } from '../../storage/index.ts'
 import type { AppRecords } from '../records.ts'
@@ -17,6 +17,7 @@ type Parts = {
   answerMs: number
 }
 
+const LOOK_MS = 5000
 const POLL_MS = { first: 20, max: 500 }
 /** Questions at a time, in all and of one account. */
 const ASKED = { max: 64, maxOfOwner: 16 }
@@ -35,20 +36,28 @@ export function watchHealth({ clock, log, records, view, term, ask, answerMs }: 
   const write = (row: InstanceRow, isReady: boolean) =>
     records.change((change) => records.setAnswer(change, row, { isReady, time: clock.now() }), term)
 
+  const askWithin = (asked: Asked) => ask(asked, AbortSignal.any([over, AbortSignal.timeout(answerMs)]))
+
   async function askOne({ account, service: { hostHeader } }: AppRow, first: InstanceRow) {
-    let isListening = first.isListening
+    let listening: Promise<void> | undefined
     for (let pauseMs = POLL_MS.first; !over.aborted; pauseMs = Math.min(pauseMs * 1.5, POLL_MS.max)) {
       const row = rowOf(first)
       if (!isAsked(row)) return
+      const onListening = () => {
+        if (!row.isListening) listening ??= write(row, false).catch(onFault)
+      }
       const answer = await inSlot(account, () =>
-        ask({ host: row.address, port: row.port, hostHeader }, AbortSignal.any([over, AbortSignal.timeout(answerMs)])),
+        askWithin({ host: row.address, port: row.port, hostHeader, onListening }),
       )
+      await listening
       if (over.aborted) return
-      if (answer.answers || (answer.isListening && !isListening)) await write(row, answer.answers)
-      if (answer.answers) return
-      isListening ||= answer.isListening
+      if (answer.answers) return write(row, true)
       await clock.sleep(pauseMs, over)
     }
+  }
+
+  function onFault(error: unknown) {
+    if (!(error instanceof LeadershipLost)) log.warn({ err: error }, 'whether an app answers could not be recorded')
   }
 
   function look(deployments: Iterable<string>) {
@@ -57,24 +66,23 @@ export function watchHealth({ clock, log, records, view, term, ask, answerMs }: 
       for (const row of instances) {
         if (!app || !isAsked(row) || asking.has(row.instance) || over.aborted) continue
         const mine = askOne(app, row)
-          .catch((error) => {
-            if (!(error instanceof LeadershipLost)) log.warn({ err: error, deployment }, 'an app could not be asked')
-          })
+          .catch(onFault)
           .finally(() => asking.delete(row.instance))
         asking.set(row.instance, mine)
       }
     }
   }
 
+  const lookAtAll = async () => look([...view.apps()].map(({ deployment }) => deployment))
   const forget = view.onChange(look)
-  look([...view.apps()].map(({ deployment }) => deployment))
+  /** Those whose answer could not be recorded are asked again. */
+  const looking = repeat(clock, LOOK_MS, lookAtAll, { isImmediate: true })
 
   return {
-    /** Those whose question failed are asked again. */
-    look: () => look([...view.apps()].map(({ deployment }) => deployment)),
     async stop() {
       forget()
       stopping.abort()
+      await looking.stop()
       await Promise.all(asking.values())
     },
   }
