@@ -76,8 +76,8 @@ test('a program that ends at its start is named with its exit code, and nothing 
   await until(() => scheduler.services().length === 0, 'the service is gone')
   await until(() => !other.instances.holds('one'), 'the app is gone')
   assert.equal(other.instances.of('one'), undefined)
-  const said = await other.lines('environment-of-one')
-  assert.deepEqual(said.at(-1), 'ENDED: Deployment one did not come up.')
+  const written = await other.lines('environment-of-one')
+  assert.deepEqual(written.at(-1), 'ENDED: Deployment one did not come up.')
   assert.ok(
     (await leader.lines('environment-of-one')).includes('ENDED: The app ended with exit code 7 before it answered.'),
   )
@@ -222,6 +222,43 @@ test('an app that was retired a moment ago does not come back by a list of live 
   assert.deepEqual(await other.instances.adopt([request('one')]), [])
   await other.instances.start(request('one'), { signal })
   assert.equal(other.instances.of('one')?.state, 'RUNNING')
+})
+
+test('an app that no process retired is ended by the leader when it is not live', async (t) => {
+  const { leader, leading, sql, scheduler } = await open(t, { liveOf: async () => new Set(['live']) })
+  for (const name of ['live', 'left', 'starting']) await leader.instances.start(request(name), { signal })
+  await leading.stop()
+  await sql.transaction((tx) =>
+    tx.query(statement`UPDATE cluster_apps SET hold_time = 0 WHERE deployment IN ('live', 'left')`),
+  )
+  const next = leader.lead({ docker: scheduler.docker, cluster: 'test' })(LEADING)
+  t.after(next.stop)
+  await until(() => !leader.instances.holds('left'), 'it is gone')
+  await until(() => scheduler.services().length === 2, 'its service is gone')
+  assert.deepEqual(scheduler.services().toSorted(), ['live', 'starting'])
+})
+
+test('a visitor who comes while an app falls asleep gets the instance that is still there', async (t) => {
+  const { leader, other, scheduler } = await open(t, { idleMs: 2000 })
+  const edge = await other.edge()
+  await leader.instances.start(request('one'), { signal })
+  await edge.untilTold('one', 'running')
+  const [url] = edge.addressesOf('one')
+  await edge.untilTold('one', 'asleep')
+  edge.notify('wake', 'one')
+  await edge.untilTold('one', 'running')
+  assert.deepEqual(edge.addressesOf('one'), [url])
+  assert.equal(scheduler.writes.length, 2, 'the scheduler was not asked for anything')
+})
+
+test('states of apps that another process has started are told', async (t) => {
+  const told: string[] = []
+  const { leader, other } = await open(t, { onState: ({ deployment }) => void told.push(deployment) })
+  const own: string[] = []
+  await other.instances.start(request('one', { onState: () => void own.push('one') }), { signal })
+  await until(() => leader.instances.of('one')?.state === 'RUNNING', 'the leader knows it')
+  assert.ok(own.length > 0)
+  assert.ok(told.includes('one'))
 })
 
 test('as many instances run as an environment wants at least, also of an app that sleeps', async (t) => {

@@ -8,7 +8,7 @@ import { type Answer, type AppOutput, type Asked, type AwakeLimits, ask, type In
 import type { LeaderWork, LineLogs, Sql, Vault } from '../storage/index.ts'
 import { createAppLines } from './app-lines.ts'
 import { createClusterEdges } from './edges.ts'
-import { createRowInstances } from './instances.ts'
+import { createRowInstances, type OwnedApp } from './instances.ts'
 import { createLead, type LeadOptions } from './leader/lead.ts'
 import { createAppRecords } from './records.ts'
 import { createAwakeSlots } from './slots.ts'
@@ -42,6 +42,10 @@ export type ClusterAppsParts = {
   idleMs: number
   /** Of each account. */
   awakeLimits: AwakeLimits
+  /** Which of these deployments are live; where it is given, the leader ends others that were left behind. */
+  liveOf?(deployments: readonly string[]): Promise<ReadonlySet<string>>
+  /** The state of an app has changed that another process has started. Of others, their own `onState` is called. */
+  onState?(app: OwnedApp): void
   /** Visitors were seen at these deployments. */
   onVisited?(deployments: readonly string[]): void
   /** Sends the output of a deployment there, until the result is called. */
@@ -82,16 +86,17 @@ export function createClusterApps(parts: ClusterAppsParts): ClusterApps {
     regionOf: parts.regionOf,
     placeDeadlineMs: parts.placeDeadlineMs ?? PLACE_DEADLINE_MS,
   })
-  const instances = createRowInstances({ ...shared, starts, isConfirmed, follow: parts.follow })
+  const { onVisited, onState, follow, liveOf } = parts
+  const { signal } = stopping
+  const instances = createRowInstances({ ...shared, starts, isConfirmed, stopping: signal, onState, follow })
   const visits = recordVisits({ clock, log, records, everyMs: Math.min(VISITS_MS, idleMs / 4) })
-  const { onVisited } = parts
   const edges = createClusterEdges({ clock, log, view, records, wakes, visits, lines, isConfirmed, onVisited })
   const ends = [view.onChange(instances.onChange), nodes.onChange(view.lookAgain)]
 
   return {
     instances,
     serveEdge: edges.serve,
-    lead: createLead({ ...shared, sql, ask: parts.ask ?? ask, idleMs }),
+    lead: createLead({ ...shared, sql, ask: parts.ask ?? ask, idleMs, liveOf }),
     start: view.start,
     async stop() {
       stopping.abort(new Error('the process stops'))

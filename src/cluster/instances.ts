@@ -1,11 +1,12 @@
 /** The apps of a cluster, as the control process sees and steers them. Every process of the cluster has one of these. */
 import { type Clock, createTurns, type Log } from '../base/index.ts'
+import { resources } from '../contract/index.ts'
 import { type AppOutput, countApps, type InstanceRequest, type Instances } from '../runtime/index.ts'
 import type { Vault } from '../storage/index.ts'
 import type { AppLines } from './app-lines.ts'
 import { openSecrets, sealSecrets } from './app-record.ts'
 import type { AppRecords } from './records.ts'
-import { awakeReplicas, nextGeneration } from './rows.ts'
+import { type AppRow, awakeReplicas, nextGeneration } from './rows.ts'
 import type { Described, Starts } from './starts.ts'
 import { type IsConfirmed, statusOf } from './status.ts'
 import type { View } from './view.ts'
@@ -22,9 +23,14 @@ type Parts = {
   lines: AppLines
   isConfirmed: IsConfirmed
   startDeadlineMs: number
+  stopping: AbortSignal
+  /** The state of an app has changed that another process has started. */
+  onState?: ((app: OwnedApp) => void) | undefined
   /** Sends the output of a deployment there, until the result is called. Without it, only its log has it. */
   follow?: ((deployment: string, onOutput: AppOutput) => () => void) | undefined
 }
+
+export type OwnedApp = Pick<AppRow, 'deployment' | 'environment' | 'account'>
 
 /** How many apps are described and written at a time. */
 const ADOPTED_AT_ONCE = 100
@@ -36,46 +42,44 @@ const RETIRE_MS = 120_000
 const COHERENCE = 'HEADLAND_NEXT_COHERENCE'
 
 export function createRowInstances(parts: Parts): Instances & { onChange(deployments: Iterable<string>): void } {
-  const { clock, log, vault, records, view, starts, wakes, lines, isConfirmed } = parts
+  const { clock, log, vault, records, view, starts, wakes, lines, isConfirmed, stopping } = parts
   /** What this process was told of apps, by deployment. */
   const requests = new Map<string, InstanceRequest>()
   const inTurn = createTurns()
-  const states = new Map<string, string>()
+  /** What was told of them last. */
+  const states = new Map<string, { text: string; app: OwnedApp }>()
 
   /** Rows of those that are live and not on record: they sleep. Resolves to which they are. */
-  async function add(apps: readonly Described[]): Promise<string[]> {
+  async function add(specs: readonly InstanceRequest[]): Promise<string[]> {
+    const deployments = specs.map(({ deployment }) => deployment)
+    const known = new Map((await records.named(deployments)).map((row) => [row.deployment, row]))
     const now = clock.now()
-    const added = await records.change(async (change) => {
-      const known = new Map(
-        (
-          await records.named(
-            apps.map(({ deployment }) => deployment),
-            change.tx,
-          )
-        ).map((row) => [row.deployment, row]),
-      )
-      const missing = apps.filter(({ deployment }) => {
-        const row = known.get(deployment)
-        return !row || (row.isRetired && row.retireTime < now - JUST_RETIRED_MS)
-      })
-      for (const app of missing)
+    const isMissing = (row: AppRow | undefined) => !row || (row.isRetired && row.retireTime < now - JUST_RETIRED_MS)
+    const missing = specs.filter(({ deployment }) => isMissing(known.get(deployment)))
+    const described = (await Promise.all(missing.map(describe))).filter((app) => app !== undefined)
+    const rescaled = specs.filter(({ deployment, scaling }) => {
+      const before = known.get(deployment)?.scaling
+      return before && JSON.stringify(before) !== JSON.stringify(resources.scalingOf(scaling))
+    })
+    if (described.length + rescaled.length === 0) return []
+    return records.change(async (change) => {
+      // Another process may have added some of them meanwhile.
+      const current = new Map((await records.named(deployments, change.tx)).map((row) => [row.deployment, row]))
+      const added = described.filter(({ deployment }) => isMissing(current.get(deployment)))
+      for (const app of added)
         await records.put(change, {
           ...app,
           record: sealSecrets(vault, app.deployment, app.secrets),
-          generation: nextGeneration(known.get(app.deployment), now),
+          generation: nextGeneration(current.get(app.deployment), now),
           replicas: 0,
           starter: '',
           holdTime: 0,
           visitTime: now,
         })
-      for (const { deployment, scaling } of apps) {
-        const before = known.get(deployment)?.scaling
-        if (before && JSON.stringify(before) !== JSON.stringify(scaling))
-          await records.setScaling(change, deployment, scaling, awakeReplicas(scaling))
-      }
-      return missing
+      for (const { deployment, scaling } of rescaled)
+        await records.setScaling(change, deployment, scaling, awakeReplicas(scaling))
+      return added.map(({ deployment }) => deployment)
     })
-    return added.map(({ deployment }) => deployment)
   }
 
   /** An app that has no image cannot run in a cluster; the others are not held up by it. */
@@ -98,7 +102,7 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
 
   /** Resolves when it runs, has crashed, or the time is over. */
   async function untilSettled(deployment: string) {
-    const over = AbortSignal.timeout(parts.startDeadlineMs)
+    const over = AbortSignal.any([stopping, AbortSignal.timeout(parts.startDeadlineMs)])
     await view.until(() => {
       const state = statusOf(view.of(deployment), isConfirmed)?.state
       return state === 'STARTING' ? undefined : true
@@ -136,10 +140,8 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
     async adopt(specs) {
       for (const spec of specs) requests.set(spec.deployment, spec)
       const added: string[] = []
-      for (let at = 0; at < specs.length; at += ADOPTED_AT_ONCE) {
-        const described = await Promise.all(specs.slice(at, at + ADOPTED_AT_ONCE).map(describe))
-        added.push(...(await add(described.filter((app) => app !== undefined))))
-      }
+      for (let at = 0; at < specs.length; at += ADOPTED_AT_ONCE)
+        added.push(...(await add(specs.slice(at, at + ADOPTED_AT_ONCE))))
       await endOthers(new Set(specs.map(({ deployment }) => deployment)))
       await view.refresh()
       return added
@@ -172,7 +174,7 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
       await view.refresh()
       // Meanwhile it may be started again: then nothing is left to wait for.
       const isOver = () => (view.of(deployment).app?.isRetired ? undefined : true)
-      const isEnded = await view.until(isOver, AbortSignal.timeout(RETIRE_MS))
+      const isEnded = await view.until(isOver, AbortSignal.any([stopping, AbortSignal.timeout(RETIRE_MS)]))
       if (!isEnded) log.warn({ deployment }, 'an app has not ended yet; the leader goes on with it')
       if (request && requests.get(deployment) === request && !view.of(deployment).app) requests.delete(deployment)
     },
@@ -188,11 +190,17 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
     /** Rows of these have changed. */
     onChange(deployments) {
       for (const deployment of deployments) {
-        const state = JSON.stringify(statusOf(view.of(deployment), isConfirmed) ?? null)
-        if ((states.get(deployment) ?? 'null') === state) continue
-        if (state === 'null') states.delete(deployment)
-        else states.set(deployment, state)
-        requests.get(deployment)?.onState?.()
+        const seen = view.of(deployment)
+        const text = JSON.stringify(statusOf(seen, isConfirmed) ?? null)
+        const known = states.get(deployment)
+        if ((known?.text ?? 'null') === text) continue
+        const app = seen.app ?? known?.app
+        if (text === 'null' || !app) states.delete(deployment)
+        else states.set(deployment, { text, app })
+        const request = requests.get(deployment)
+        if (request) request.onState?.()
+        else if (app) parts.onState?.(app)
+        if (!seen.app) requests.delete(deployment)
       }
     },
   }

@@ -15,6 +15,7 @@ import type { Wakes } from '../wakes.ts'
 import { createDesired } from './desired.ts'
 import { createDrains } from './drains.ts'
 import { watchHealth } from './health.ts'
+import { createLeftovers } from './leftovers.ts'
 import { createObserve } from './observe.ts'
 
 export type LeadParts = {
@@ -29,6 +30,8 @@ export type LeadParts = {
   ask(asked: Asked, signal: AbortSignal): Promise<Answer>
   startDeadlineMs: number
   idleMs: number
+  /** Which of these deployments are live. */
+  liveOf?: ((deployments: readonly string[]) => Promise<ReadonlySet<string>>) | undefined
 }
 
 export type LeadOptions = {
@@ -42,6 +45,7 @@ const IDLE_LOOK_MS = 5000
 /** Between attempts to wake an app that must not sleep. */
 const KEEP_AWAKE_MS = 30_000
 const TRIM_MS = 600_000
+const LEFTOVERS_MS = 60_000
 /** What is gone stays on record for so long. */
 const GONE_MS = 24 * 60 * 60_000
 
@@ -49,7 +53,7 @@ const GONE_MS = 24 * 60 * 60_000
 const CLUSTER_LABEL = 'headland.cluster'
 
 export function createLead(parts: LeadParts) {
-  const { sql, clock, log, vault, records, view, wakes, lines, ask, startDeadlineMs, idleMs } = parts
+  const { sql, clock, log, vault, records, view, wakes, lines, ask, startDeadlineMs, idleMs, liveOf } = parts
 
   return ({ docker, cluster }: LeadOptions): LeaderWork =>
     (term) => {
@@ -78,7 +82,7 @@ export function createLead(parts: LeadParts) {
       const hints = hintOfChanges(view, reconciler.hint)
       const running = reconciler.run(over)
       const health = watchHealth({ clock, log, records, view, term, ask, answerMs: startDeadlineMs })
-      const repeated = watchRows({ clock, log, records, view, wakes, lines, term, idleMs }, over)
+      const repeated = watchRows({ clock, log, records, view, wakes, lines, term, idleMs, liveOf }, over)
       return {
         async stop() {
           stopping.abort()
@@ -108,9 +112,11 @@ function hintOfChanges(view: View, hint: (deployment: string) => void): () => vo
   })
 }
 
-type WatchParts = Pick<LeadParts, 'clock' | 'log' | 'records' | 'view' | 'wakes' | 'lines' | 'idleMs'> & { term: Term }
+type WatchParts = Pick<LeadParts, 'clock' | 'log' | 'records' | 'view' | 'wakes' | 'lines' | 'idleMs' | 'liveOf'> & {
+  term: Term
+}
 
-function watchRows({ clock, log, records, view, wakes, lines, term, idleMs }: WatchParts, over: AbortSignal) {
+function watchRows({ clock, log, records, view, wakes, lines, term, idleMs, liveOf }: WatchParts, over: AbortSignal) {
   const drains = createDrains()
   const triedAt = new Map<string, number>()
 
@@ -141,6 +147,7 @@ function watchRows({ clock, log, records, view, wakes, lines, term, idleMs }: Wa
     }
   }
 
+  const endLeftovers = createLeftovers({ clock, records, liveOf, term })
   const trim = () => records.change((change) => records.removeGone(change, clock.now() - GONE_MS), term)
 
   /** A fault of one round is not one of the next. */
@@ -156,5 +163,6 @@ function watchRows({ clock, log, records, view, wakes, lines, term, idleMs }: Wa
     repeat(clock, idleLookMs, safely(sleepIdle)),
     repeat(clock, IDLE_LOOK_MS, safely(keepAwake), { isImmediate: true }),
     repeat(clock, TRIM_MS, safely(trim)),
+    repeat(clock, LEFTOVERS_MS, safely(endLeftovers), { isImmediate: true }),
   ] satisfies Repetition[]
 }

@@ -33,8 +33,8 @@ const SERVICE = {
 async function open(t: TestContext) {
   const records = createAppRecords(await migratedSql(t))
   const clock = handClock()
-  const said: string[] = []
-  const sayOf = async (_: string, phase: string, text: string) => void said.push(`${phase}: ${text}`)
+  const written: string[] = []
+  const sayOf = async (_: string, phase: string, text: string) => void written.push(`${phase}: ${text}`)
   const lines = { say: async () => undefined, trySay: async () => undefined, sayOf }
   await records.change((change) =>
     records.put(change, {
@@ -51,7 +51,7 @@ async function open(t: TestContext) {
   return {
     records,
     clock,
-    said,
+    written,
     lines,
     rows,
     report: (...changed: ObservedInstance[]) => observe({ changed, gone: [], isWhole: false }),
@@ -65,7 +65,7 @@ async function open(t: TestContext) {
 }
 
 test('an app that crashes five times in a row is in a crash loop, and edges are told that it is down', async (t) => {
-  const { rows, report, said } = await open(t)
+  const { rows, report, written } = await open(t)
   const states: (string | undefined)[] = []
   for (let start = 1; start <= 5; start++) {
     await report(seen(`i${start}`))
@@ -82,11 +82,11 @@ test('an app that crashes five times in a row is in a crash loop, and edges are 
   )
   const ended = 'ENDED: The app ended with exit code 3 before it answered.'
   const started = 'START: Deployment one starts: build build.'
-  assert.deepEqual(said, [ended, ...Array.from({ length: 4 }, () => [started, ended]).flat()])
+  assert.deepEqual(written, [ended, ...Array.from({ length: 4 }, () => [started, ended]).flat()])
 })
 
 test('a crash long after the start begins the count anew', async (t) => {
-  const { rows, report, ready, clock, said } = await open(t)
+  const { rows, report, ready, clock, written } = await open(t)
   for (const instance of ['i1', 'i2']) {
     await report(seen(instance))
     await report(crashed(instance))
@@ -98,7 +98,7 @@ test('a crash long after the start begins the count anew', async (t) => {
   await report(crashed('i3'))
   assert.equal((await rows()).app?.crashes, 1)
   assert.equal((await rows()).app?.restarts, 3)
-  assert.equal(said.at(-1), 'ENDED: The app ended by itself (exit code 3).')
+  assert.equal(written.at(-1), 'ENDED: The app ended by itself (exit code 3).')
 })
 
 test('an instance that was to end has not crashed', async (t) => {

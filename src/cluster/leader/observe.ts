@@ -17,7 +17,7 @@ type Line = { deployment: string; phase: string; text: string }
 
 export function createObserve({ clock, records, lines, term }: Parts) {
   return async function observe({ changed, gone, isWhole }: Observation): Promise<void> {
-    const said = await records.change(async (change) => {
+    const written = await records.change(async (change) => {
       const removed = gone.map(({ instance }) => instance)
       if (isWhole) {
         const seen = new Set(changed.map(({ instance }) => instance))
@@ -29,7 +29,7 @@ export function createObserve({ clock, records, lines, term }: Parts) {
       await records.removeInstances(change, removed)
       return write(change, changed)
     }, term)
-    for (const { deployment, phase, text } of said) await lines.sayOf(deployment, phase, text)
+    for (const { deployment, phase, text } of written) await lines.sayOf(deployment, phase, text)
   }
 
   async function write(change: Change, changed: readonly ObservedInstance[]): Promise<Line[]> {
@@ -37,7 +37,7 @@ export function createObserve({ clock, records, lines, term }: Parts) {
     const apps = await records.named(deployments, change.tx)
     const before = await records.instancesOf(deployments, change.tx)
     const knownById = new Map(before.map((row) => [row.instance, row]))
-    const said: Line[] = []
+    const written: Line[] = []
     for (const app of apps) {
       const own = changed.filter(({ deployment }) => deployment === app.deployment)
       await records.putInstances(
@@ -47,11 +47,11 @@ export function createObserve({ clock, records, lines, term }: Parts) {
       await records.touch(change, [app.deployment])
       const crashed = own.filter((row) => isCrash(row, app, knownById.get(row.instance)))
       if (crashed.length > 0) await records.setCrashes(change, counted(app, crashed, knownById, clock.now()))
-      said.push(...crashed.map((row) => endLine(row, knownById.get(row.instance))))
+      written.push(...crashed.map((row) => endLine(row, knownById.get(row.instance))))
       const isNew = own.some(({ instance, state }) => state !== 'CRASHED' && !knownById.has(instance))
-      if (isNew && app.crashes + crashed.length > 0 && app.replicas > 0) said.push(startLine(app))
+      if (isNew && app.crashes + crashed.length > 0 && app.replicas > 0) written.push(startLine(app))
     }
-    return said
+    return written
   }
 }
 
