@@ -158,6 +158,22 @@ test('of the awake apps of an account, the one unvisited for longest makes way, 
   assert.equal(stateOf(displaced), 'ASLEEP', 'a start without a visitor takes no place')
 })
 
+test('a start for which no app of the account can make way is refused, and leaves nothing', async (t) => {
+  const awakeLimits = { apps: 1, memoryBytes: 0 }
+  const { leader, sql, scheduler } = await open(t, { awakeLimits })
+  const short = await openProcess(t, { sql, awakeLimits, startDeadlineMs: 1000 })
+  scheduler.behave('one', 'mute')
+  const giving = new AbortController()
+  const first = leader.instances.start(request('one'), { signal: giving.signal })
+  await until(() => leader.instances.of('one')?.state === 'STARTING', 'it starts')
+  // One that starts cannot be put to sleep.
+  const second = short.instances.start(request('two'), { signal })
+  await assert.rejects(second, isReason('ACCOUNT_LIMIT', /1 apps awake at a time/))
+  assert.equal(await rowOf(sql, 'two'), undefined)
+  giving.abort(new Error('given up'))
+  await assert.rejects(first, /given up/)
+})
+
 test('a retired app is gone for edges first, and ends when its requests have', async (t) => {
   const { leader, other, scheduler } = await open(t)
   const edge = await other.edge()

@@ -70,8 +70,9 @@ export function createClusterEdges(parts: Parts) {
       const methods: AgentMethodsForEdge = {
         wake: (deployment) => void wakes.wake(String(deployment), { mayDisplace: true }),
         activity(deployments) {
-          visits.add(Object.keys(deployments))
-          onVisited?.(Object.keys(deployments))
+          const known = Object.keys(deployments).filter((deployment) => view.of(deployment).app)
+          visits.add(known)
+          onVisited?.(known)
         },
         load(deployments) {
           edge.load = deployments

@@ -22,6 +22,7 @@ export function createView({ clock, log, records, changes }: Parts) {
   const listeners = createListeners<ReadonlySet<string>>()
   let known = 0
   let isLoaded = false
+  let isFailing = false
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
   let looking: Repetition | undefined
@@ -79,8 +80,16 @@ export function createView({ clock, log, records, changes }: Parts) {
     return next
   }
 
-  const refreshSoon = () =>
-    refresh().catch((error) => log.warn({ err: error }, 'the apps of the cluster could not be read'))
+  async function refreshSoon() {
+    try {
+      await refresh()
+      if (isFailing) log.info('the apps of the cluster are read again')
+      isFailing = false
+    } catch (error) {
+      if (!isFailing) log.warn({ err: error }, 'the apps of the cluster cannot be read; what is known goes on')
+      isFailing = true
+    }
+  }
 
   return {
     refresh,

@@ -5,7 +5,7 @@
 import { type Clock, type Log, type Repetition, repeat } from '../../base/index.ts'
 import { type Answer, APP_LINES, type Asked } from '../../runtime/index.ts'
 import { LeadershipLost, type LeaderWork, type Sql, type Term, type Vault } from '../../storage/index.ts'
-import { createReconciler, type Docker } from '../../swarm/index.ts'
+import { createReconciler, type Docker, LABELS } from '../../swarm/index.ts'
 import type { AppLines } from '../app-lines.ts'
 import { openSecrets } from '../app-record.ts'
 import type { AppRecords } from '../records.ts'
@@ -49,9 +49,6 @@ const LEFTOVERS_MS = 60_000
 /** What is gone stays on record for so long. */
 const GONE_MS = 24 * 60 * 60_000
 
-/** The label by which the reconciler finds its services. */
-const CLUSTER_LABEL = 'headland.cluster'
-
 export function createLead(parts: LeadParts) {
   const { sql, clock, log, vault, records, view, wakes, lines, ask, startDeadlineMs, idleMs, liveOf } = parts
 
@@ -69,7 +66,7 @@ export function createLead(parts: LeadParts) {
           sql,
           records,
           term,
-          countServices: async () => (await docker.services({ label: [`${CLUSTER_LABEL}=${cluster}`] })).length,
+          countServices: async () => (await docker.services({ label: [`${LABELS.cluster}=${cluster}`] })).length,
         }),
         async variables({ deployment }) {
           const sealed = await records.recordOf(deployment)
