@@ -6,6 +6,7 @@ import { access } from 'node:fs/promises'
 import type { Clock, Log } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 import {
+  APP_LINES,
   type AppOutput,
   deploymentOf,
   type HandedOver,
@@ -36,9 +37,6 @@ type Parts = {
   /** The requests that edges have in flight to a deployment. */
   inFlight(deployment: string): number
 }
-
-const LOOP =
-  'Requests to this app wait for each other: to answer one, it fetches its own address, or that of a site which fetches this one, again and again. The edge has refused the last of them with 508 Loop Detected.'
 
 /** A control process that is connected, or was. */
 export type Session = { isOpen: boolean }
@@ -215,7 +213,7 @@ export function createApps({ clock, log, supervisor, logs, toolsOf, onReset, dra
     /** Tells the owner in the log of the app why requests of it to itself were refused. */
     async loopDetected(deployment: string) {
       const record = records.get(deployment)
-      if (record) await say(record.log, '', LOOP)
+      if (record) await say(record.log, '', APP_LINES.loop)
     },
 
     stop: replicas.stop,

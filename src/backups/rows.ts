@@ -53,6 +53,12 @@ function valueBytes(value: Value) {
   if (Number(value) > LIMITS.valueBytes) throw new Error('the value is too large for a row')
 }
 
+/** The user that a program of a cluster runs as. */
+function serviceUser({ user }: { user: { uid: number; gid: number } }) {
+  uid(user.uid)
+  uid(user.gid)
+}
+
 function logName(value: Value) {
   checkedLogName(String(value))
 }
@@ -177,6 +183,27 @@ const TABLES: readonly Table[] = [
     since: sinceOf('leadership'),
     columns: { term },
     read: (after) => statement`SELECT rowid AS at, term FROM leadership WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'cluster_apps',
+    since: sinceOf('cluster apps'),
+    columns: {
+      deployment: id,
+      environment: id,
+      account: id,
+      service: json(serviceUser),
+      scaling: json(resources.checkScaling),
+    },
+    read: (after) => statement`
+      SELECT rowid AS at, deployment, environment, account, service, scaling FROM cluster_apps
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'cluster_instances',
+    since: sinceOf('cluster apps'),
+    columns: { instance: id, deployment: id },
+    read: (after) => statement`
+      SELECT rowid AS at, instance, deployment FROM cluster_instances WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

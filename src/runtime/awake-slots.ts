@@ -3,6 +3,7 @@
  * longest is put to sleep, so no account ever takes a slot from another. What an app uses is measured, not reserved: most use
  * far less than they may.
  */
+import { aboveCeiling, type Problem } from '../contract/index.ts'
 
 /** 0 for no limit. */
 export type AwakeLimits = { apps: number; memoryBytes: number }
@@ -43,6 +44,12 @@ export function appsToSleep<T extends AwakeApp>(awake: readonly T[], { memoryByt
     left.splice(left.indexOf(oldest), 1)
   }
   return sleeping
+}
+
+/** Why there is no slot beside these. */
+export function noSlot(others: readonly AwakeApp[], { apps, memoryBytes }: AwakeLimits): Problem {
+  const isFull = apps > 0 && countApps(others) >= apps
+  return isFull ? aboveCeiling('AWAKE_APPS', apps) : aboveCeiling('APP_MEMORY', memoryBytes)
 }
 
 const isOver = (figure: number, limit: number): boolean => limit > 0 && figure > limit

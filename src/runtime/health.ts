@@ -26,8 +26,9 @@ export async function untilItAnswers({ process, host, port, hostHeader, deadline
   process.exited.then(noteExit, noteExit)
   let isListening = false
   for (let pauseMs = POLL_MS.first; !over.aborted && !hasExited; pauseMs = Math.min(pauseMs * 1.5, POLL_MS.max)) {
-    isListening = await accepts(host, port)
-    if (isListening && (await answers(host, port, hostHeader, over))) return
+    const answer = await ask({ host, port, hostHeader }, over)
+    if (answer.answers) return
+    isListening = answer.isListening
     await wait(pauseMs)
   }
   signal.throwIfAborted()
@@ -66,6 +67,17 @@ async function notBound(process: Process, port: number, seconds: number): Promis
     metadata: { port: String(port), listens: elsewhere.join(', ') },
   })
 }
+
+/** Whether it listens at a port, and whether it answers there. */
+export async function ask({ host, port, hostHeader, onListening }: Asked, signal: AbortSignal): Promise<Answer> {
+  const isListening = await accepts(host, port)
+  if (isListening) onListening?.()
+  return { isListening, answers: isListening && (await answers(host, port, hostHeader, signal)) }
+}
+
+/** `onListening` is called before the answer, which may take long. */
+export type Asked = Pick<Waiting, 'host' | 'port' | 'hostHeader'> & { onListening?(): void }
+export type Answer = { isListening: boolean; answers: boolean }
 
 function accepts(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {

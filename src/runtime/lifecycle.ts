@@ -1,9 +1,10 @@
 /** The steps in the life of a deployment's process: start, restart after a crash, sleep, end. `supervisor.ts` has the states. */
 import { type Clock, createTurns, type Log } from '../base/index.ts'
-import { aboveCeiling, Problem, type resources, startText } from '../contract/index.ts'
+import { Problem, type resources, startText } from '../contract/index.ts'
 import type { Engine, Excess, Networks } from '../engines/index.ts'
-import { type AwakeApp, type AwakeLimits, countApps, NO_AWAKE_LIMITS, slotFor } from './awake-slots.ts'
+import { type AwakeApp, type AwakeLimits, NO_AWAKE_LIMITS, noSlot, slotFor } from './awake-slots.ts'
 import { type Instance, type InstanceSpec, startInstance } from './instance.ts'
+import { APP_LINES } from './log-lines.ts'
 
 export type Running = { state: resources.InstanceState; restarts: number; instance: Instance | undefined }
 
@@ -76,7 +77,7 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
         }
         if (!mayDisplace || clock.now() >= deadline) throw noSlot(others, awakeLimits)
         if (slot === 'none') await clock.sleep(SLOT_POLL_MS, signal)
-        else await sleep(slot.entry, 'Another app of the account took its place: it sleeps until the next visitor.')
+        else await sleep(slot.entry, APP_LINES.displaced)
       }
     })
   }
@@ -227,9 +228,4 @@ export async function endProcesses(entry: SupervisedDeployment, { graceMs = STOP
 
 export async function stopInstances({ instances }: SupervisedDeployment, graceMs: number) {
   await Promise.all([...instances].map(({ process }) => process.stop(graceMs)))
-}
-
-function noSlot(others: readonly AwakeApp[], { apps, memoryBytes }: AwakeLimits): Problem {
-  const isFull = apps > 0 && countApps(others) >= apps
-  return isFull ? aboveCeiling('AWAKE_APPS', apps) : aboveCeiling('APP_MEMORY', memoryBytes)
 }

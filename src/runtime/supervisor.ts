@@ -32,6 +32,7 @@ import {
   stopInstances,
   toAwakeApp,
 } from './lifecycle.ts'
+import { APP_LINES } from './log-lines.ts'
 
 export { deploymentOf, keyOf, type Running } from './lifecycle.ts'
 
@@ -154,7 +155,7 @@ export function createSupervisor(parts: LifecycleParts) {
     /** Stops the process until the next visitor, when requests in flight have ended. */
     async sleep(key: string, drain?: Drain) {
       const entry = entries.get(key)
-      if (entry) await sleep(entry, 'No visitors for a while: the app sleeps until the next one.', drain)
+      if (entry) await sleep(entry, APP_LINES.idle, drain)
     },
 
     /** Records a visit. For apps that were never visited, the time counts from their start. */

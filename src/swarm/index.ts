@@ -4,5 +4,6 @@ export { API_VERSION, createDocker, type Docker, type DockerOptions } from './do
 export { DockerRefused, DockerUnreachable } from './docker/failure.ts'
 export type { DockerAddress } from './docker/transport.ts'
 export { ISOLATION_TABLE, type Isolation, isolationRules } from './isolation.ts'
+export { LABELS } from './names.ts'
 export { prepareNode, prepareSwarm } from './prepare.ts'
 export { createReconciler, type Reconciler, type ReconcilerParts, type Region, type Round } from './reconciler.ts'

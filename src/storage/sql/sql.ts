@@ -107,7 +107,7 @@ export type TransactionOptions = {
    * Transactions with the same word run one at a time, in all processes. A database whose transactions never overlap ignores
    * it; in others it saves the many repetitions of transactions that always conflict.
    */
-  exclusive?: 'claim' | 'migration' | 'purge'
+  exclusive?: 'claim' | 'migration' | 'purge' | 'apps'
   /** A single statement may take minutes. */
   isLong?: boolean
 }

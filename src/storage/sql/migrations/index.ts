@@ -35,7 +35,8 @@ import { objectStore } from './0032-object-store.ts'
 import { values } from './0033-values.ts'
 import { leadership } from './0034-leadership.ts'
 import { controlProcesses } from './0035-control-processes.ts'
-import { acmeChallenges } from './0036-acme-challenges.ts'
+import { acmeChallenges } from './0038-acme-challenges.ts'
+import { clusterApps } from './0036-cluster-apps.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -74,4 +75,5 @@ export const MIGRATIONS: readonly Migration[] = [
   leadership,
   controlProcesses,
   acmeChallenges,
+  clusterApps,
 ]

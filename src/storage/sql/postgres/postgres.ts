@@ -40,7 +40,7 @@ const MAX_LOSSES = 4
 
 /** The first number of every advisory lock of Headland in a database; the second says what it is for. */
 const LOCKS = 0x4845
-const LOCK_OF = { claim: 1, migration: 2, purge: 3 } as const
+const LOCK_OF = { claim: 1, migration: 2, purge: 3, apps: 4 } as const
 
 const BEGIN = statement`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE`
 const COMMIT = statement`COMMIT`

@@ -3,7 +3,7 @@ import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
 export const acmeChallenges: Migration = {
-  id: 36,
+  id: 38,
   name: 'acme challenges',
   isForBoth: true,
   statements: [

@@ -1,0 +1,1 @@
+export { type ClusterApps, type ClusterAppsParts, createClusterApps } from './cluster-apps.ts'
