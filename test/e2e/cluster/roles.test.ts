@@ -3,6 +3,8 @@
  * object store and the registry. Any control process answers any call, and a worker builds.
  */
 import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { freePort } from '../../support/certificates/pebble.ts'
 import { NEEDS_REGISTRY } from '../../support/images/registry.ts'
@@ -42,7 +44,9 @@ suite('two control processes and a worker', { skip }, async () => {
       const { json } = await service.call(`/v1/${environment.name}`, { as })
       assert.equal(json.state, 'LIVE')
     }
-    assert.match(worker.log(), /./)
+    assert.deepEqual(await outputsOf(one), [])
+    assert.deepEqual(await outputsOf(two), [])
+    assert.equal((await outputsOf(worker)).length, 1)
   })
 
   test('what a worker has built is served by another machine, which gets it from the registry', async (t) => {
@@ -125,6 +129,9 @@ suite('two control processes and a worker', { skip }, async () => {
     await createEnvironment(other, as)
   })
 })
+
+/** On the disk of a machine. */
+const outputsOf = ({ dataDir }: TestService): Promise<string[]> => readdir(join(dataDir, 'outputs'))
 
 suite('what cannot work is refused before anything is started', () => {
   const cases: [string, Record<string, string>, RegExp][] = [
