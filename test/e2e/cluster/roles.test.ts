@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { freePort } from '../../support/certificates/pebble.ts'
+import { temporaryFolder } from '../../support/folder.ts'
 import { NEEDS_REGISTRY } from '../../support/images/registry.ts'
 import { NEEDS_POSTGRES } from '../../support/postgres/server.ts'
 import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
@@ -27,8 +29,10 @@ suite('two control processes and a worker', { skip }, async () => {
   })
   const shared = await startShared(scope)
   const clusterAddress = `127.0.0.1:${await freePort()}`
-  const one = await shared.control({ HEADLAND_CLUSTER_LISTEN: clusterAddress })
-  const two = await shared.control()
+  const inApp = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`] as const
+  const swarmSocket = join(await temporaryFolder(scope), 'docker.sock')
+  const one = await shared.control({ HEADLAND_CLUSTER_LISTEN: clusterAddress, HEADLAND_IN_APP_LISTEN: inApp[0] })
+  const two = await shared.control({ HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_SWARM_SOCKET: swarmSocket })
   let worker = await shared.worker()
   const as = await one.login()
   const environment = await createEnvironment(one, as)
@@ -99,6 +103,16 @@ suite('two control processes and a worker', { skip }, async () => {
     assert.deepEqual(json.accounts, [{ name: 'accounts/default', role: 'viewer' }])
   })
 
+  test('what an app stores through one control process, it reads through the other', async () => {
+    const id = environment.name.split('/').at(-1) ?? ''
+    const headers = { authorization: `Bearer ${shared.kvTokenOf(id)}`, 'content-type': 'application/json' }
+    const [here, there] = inApp.map((address) => `http://${address}/kv/v1/greeting`)
+    const stored = await fetch(here ?? '', { method: 'PUT', headers, body: '"hello"' })
+    assert.ok(stored.ok, await stored.text())
+    assert.equal(await (await fetch(there ?? '', { headers })).text(), '"hello"')
+    assert.equal((await fetch(here ?? '')).status, 401)
+  })
+
   test('without nodes an app that has to be started is refused, and the environment stays as it is', async () => {
     const done = await deploy(one, as, environment.name, nodeServer('never'))
     assert.equal(reasonOf(done), 'REGION_UNAVAILABLE')
@@ -116,6 +130,22 @@ suite('two control processes and a worker', { skip }, async () => {
     assert.equal((await untilDone(two, as, asked.json.name)).error, undefined)
   })
 
+  test('an app is not made in a region without a node, and the reason lists those that have one', async (t) => {
+    const nodes = [{ Spec: { Labels: { region: 'EU-W' } } }, { Spec: { Labels: {} } }]
+    const engine = createServer((_, response) => response.end(JSON.stringify(nodes))).listen(swarmSocket)
+    t.after(() => engine.close())
+    const make = (region: string) =>
+      two.call('/v1/accounts/default/apps?appId=elsewhere', {
+        method: 'POST',
+        as,
+        body: { region: `regions/${region}`, uploadable: {} },
+      })
+    const refused = await make('UK')
+    assert.equal(refused.reason, 'REGION_UNAVAILABLE')
+    assert.match(refused.json.error.message, /There are nodes in: EU-W\./)
+    assert.equal((await make('EU-W')).status, 200)
+  })
+
   test('when the one that leads is killed, the other leads and goes on', async () => {
     const isLeading = async (service: TestService) => /^headland_leader 1$/m.test((await service.call('/metrics')).text)
     const leading = await until(async () => {
@@ -126,7 +156,7 @@ suite('two control processes and a worker', { skip }, async () => {
     await leading.kill()
     await until(() => isLeading(other), 'the other one leads')
     assert.equal((await deploy(other, as, environment.name, page('after'))).error, undefined)
-    await createEnvironment(other, as)
+    await createEnvironment(other, as, { app: environment.name.split('/')[3] ?? '' })
   })
 })
 

@@ -1,6 +1,8 @@
 /** A service over several machines: control processes and workers with data folders of their own, and what they share. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { createTokens } from '../../../src/apps/index.ts'
+import { createVault } from '../../../src/storage/index.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { startRegistry } from '../images/registry.ts'
 import { BUCKET, KEYS, startS3Server } from '../object-store/s3-server.ts'
@@ -13,9 +15,11 @@ type Settings = Record<string, string>
 /** Starts what all machines of one service share. */
 export async function startShared(t: Scope) {
   const [server, store, registry] = [await startPostgres(t), await startS3Server(t), await startRegistry(t)]
+  const masterKey = randomBytes(32)
+  const vault = createVault(masterKey)
   const settings: Settings = {
     HEADLAND_DATABASE_URL: await server.createDatabase(),
-    HEADLAND_MASTER_KEY: randomBytes(32).toString('base64'),
+    HEADLAND_MASTER_KEY: masterKey.toString('base64'),
     HEADLAND_REGISTRY: registry.url,
     ...settingsFor({ ...store, bucket: BUCKET, ...KEYS }, 'service'),
   }
@@ -29,6 +33,8 @@ export async function startShared(t: Scope) {
 
   return {
     settings,
+    /** The token with which the app of an environment uses its key-value store. */
+    kvTokenOf: (environmentId: string): string => createTokens({ vault }).of(environmentId, 'kv-store'),
     control: (more: Settings = {}): Promise<TestService> =>
       startService(t, {
         settings: {
