@@ -31,8 +31,11 @@ suite('two control processes and a worker', { skip }, async () => {
   const clusterAddress = `127.0.0.1:${await freePort()}`
   const inApp = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`] as const
   const swarmSocket = join(await temporaryFolder(scope), 'docker.sock')
-  const one = await shared.control({ HEADLAND_CLUSTER_LISTEN: clusterAddress, HEADLAND_IN_APP_LISTEN: inApp[0] })
-  const two = await shared.control({ HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_SWARM_SOCKET: swarmSocket })
+  // Together, on a database that is empty.
+  const [one, two] = await Promise.all([
+    shared.control({ HEADLAND_CLUSTER_LISTEN: clusterAddress, HEADLAND_IN_APP_LISTEN: inApp[0] }),
+    shared.control({ HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_SWARM_SOCKET: swarmSocket }),
+  ])
   let worker = await shared.worker()
   const as = await one.login()
   const environment = await createEnvironment(one, as)
