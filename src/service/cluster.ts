@@ -4,7 +4,7 @@ import type { Frame, Peer } from '../channel/index.ts'
 import { Problem } from '../contract/index.ts'
 import type { AwakeLimits, Instances } from '../runtime/index.ts'
 import type { Config } from '../settings.ts'
-import type { LeaderWork, Sql, Vault } from '../storage/index.ts'
+import type { LeaderWork, LineLogs, Sql, Vault } from '../storage/index.ts'
 import type { Docker, Regions } from '../swarm/index.ts'
 import { dockerAddressOf } from '../swarm-settings.ts'
 import type { State } from './state.ts'
@@ -26,6 +26,8 @@ export type ClusterAppsParts = {
   log: Log
   changes: Changes
   vault: Vault
+  /** Logs of apps. */
+  logs: LineLogs
   /** The reference of a build's image, by which nodes pull it. */
   imageOf(build: string): Promise<string>
   /** As nodes are labelled. */
@@ -33,6 +35,10 @@ export type ClusterAppsParts = {
   startDeadlineMs: number
   idleMs: number
   awakeLimits: AwakeLimits
+  /** Which of these deployments are live. */
+  liveOf(deployments: readonly string[]): Promise<ReadonlySet<string>>
+  /** The state of an app has changed that another process has started. */
+  onState(app: { deployment: string; environment: string; account: string }): void
 }
 
 export type CreateClusterApps = (parts: ClusterAppsParts) => ClusterApps | Promise<ClusterApps>
@@ -49,6 +55,7 @@ export async function openClusterApps(parts: Parts): Promise<ClusterApps> {
     log,
     changes,
     vault,
+    logs: stores.logs,
     async imageOf(build) {
       const output = (await records.builds.madeOf([build])).get(build)?.output
       const reference = output && (await stores.images?.referencesOf([output]))?.get(output)
@@ -63,6 +70,18 @@ export async function openClusterApps(parts: Parts): Promise<ClusterApps> {
     startDeadlineMs: config.startTimeout * 1000,
     idleMs: config.idleTimeout * 1000,
     awakeLimits: { apps: accountAwakeApps, memoryBytes: accountAppMemory },
+    async liveOf(deployments) {
+      const live = new Set((await environments.routable()).flatMap(({ liveDeployment }) => liveDeployment ?? []))
+      return live.intersection(new Set(deployments))
+    },
+    onState({ deployment, environment: id, account }) {
+      environments.byId(sql, id).then(
+        (environment) =>
+          environment &&
+          changes.notify(account, `apps/${environment.appName}/environments/${id}/deployments/${deployment}`),
+        (error) => log.debug({ err: error, deployment }, 'followers could not be told of the state of an app'),
+      )
+    },
   })
   started.defer(() => opened.stop())
   await opened.start()

@@ -75,7 +75,8 @@ export function createLive(parts: Parts) {
     // A node has them in the image.
     outputs: isOnSwarm ? { layersOf: async () => [] } : outputs,
     packages,
-    folders,
+    // What an app writes is on its node.
+    folders: isOnSwarm ? { ...folders, hasRun: async () => true } : folders,
     logs,
     instances,
     toolchains: machine.toolchains,

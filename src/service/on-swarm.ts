@@ -45,6 +45,8 @@ export async function runOnSwarm(parts: Parts) {
       return variablesOfSwarm({ config, ...state })
     },
   })
+  // Live apps that are not on record sleep, as after a move from one machine.
+  await apps.live.launcher.restore()
   return { machine, ...apps, regions }
 }
 
