@@ -60,7 +60,9 @@ function firstOf(env: NodeJS.ProcessEnv, ...variables: string[]): { variable: st
 /** The environment of a process that the service starts for a part of its work. Only the control process opens secrets. */
 export function roleEnvironment(role: string, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const secrets = new Set(KEYS.filter((key) => SETTINGS[key].isSecret).map(variableName))
-  return role === 'control' ? env : Object.fromEntries(Object.entries(env).filter(([name]) => !secrets.has(name)))
+  return role === 'control' || role === 'worker'
+    ? env
+    : Object.fromEntries(Object.entries(env).filter(([name]) => !secrets.has(name)))
 }
 
 /** For programs of the operator that the service starts: without the service's own settings, among which are secrets. */

@@ -120,7 +120,13 @@ export async function openDatabase(dataDir: string, options: OpenOptions = {}) {
     apps: createApps({ sql, clock, newId }),
     environments: createEnvironments({ sql, clock, newId }),
     cmsInstalls: createCmsInstalls({ sql }),
-    operations: createOperations({ sql, clock, newId, readDescriptions: readArchives }),
+    operations: createOperations({
+      sql,
+      clock,
+      newId,
+      readDescriptions: readArchives,
+      changes: databaseUrl && changes,
+    }),
   }
 }
 

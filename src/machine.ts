@@ -8,10 +8,13 @@ import type { resources } from './contract/index.ts'
 import type { Engine, Limits } from './engines/index.ts'
 import type { Config } from './settings.ts'
 
+/** What the service uses of them. */
+type UsedToolchains = Omit<Toolchains, 'list' | 'unused'>
+
 export type Machine = {
   engine: Engine
   networks: BuildNetworks | undefined
-  toolchains: Toolchains
+  toolchains: UsedToolchains
   /** Whether each environment's programs run as a user of its own. */
   canChooseUsers: boolean
   limits: { build: Limits; app: Limits }
@@ -87,7 +90,7 @@ function warnOfObstacle(networks: BuildNetworks, log: Log) {
 const OPEN_FILES = 65_536
 
 /** Builds get less of the processors than apps, since visitors wait for apps. */
-function limitsOf(config: Config): Machine['limits'] {
+export function limitsOf(config: Config): Machine['limits'] {
   const { buildMemory, appMemory, processes, buildDisk, appDisk, buildFiles, appFiles } = config
   const both = { processes, openFiles: OPEN_FILES }
   return {

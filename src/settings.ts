@@ -28,10 +28,14 @@ import {
   seconds,
   setting,
 } from './setting-texts.ts'
+import { SWARM_SETTINGS, type SwarmConfig } from './swarm-settings.ts'
 
 export { formatListen, type Listen } from './setting-texts.ts'
 
-export type Config = ObjectStoreConfig & {
+/** Settings that have files of their own. */
+type ConfigElsewhere = ObjectStoreConfig & SwarmConfig
+
+export type Config = ConfigElsewhere & {
   dataDir: string
   listen: Listen
   edgeListen: Listen
@@ -114,8 +118,11 @@ export type Config = ObjectStoreConfig & {
   logFormat: LogFormat
 }
 
-/** `agent` runs builds and apps, `edge` serves the sites, `control` has everything else. */
-export const ROLES = ['agent', 'edge', 'control'] as const
+/**
+ * `agent` runs builds and apps, `edge` serves the sites, `control` has everything else. Where apps are on a swarm, a `worker`
+ * builds.
+ */
+export const ROLES = ['agent', 'edge', 'control', 'worker'] as const
 export type Role = (typeof ROLES)[number]
 
 /** How names are proven to the CA; `auto` uses the one that works. */
@@ -152,6 +159,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     ...setting('', 'The token with which edges connect there.', (text) => (text ? new Secret(text) : undefined)),
     isSecret: true,
   },
+  ...SWARM_SETTINGS,
   hsts: setting(
     '0',
     'Seconds for which browsers are told to use HTTPS only (HSTS), where `tlsListen` serves it; 0: they are not told.',
@@ -314,8 +322,8 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   ),
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
   roles: setting(
-    ROLES.join(','),
-    'Processes of the service that `serve` runs, separated by commas; those that are left out run under another `serve` on the same data folder.',
+    'agent,edge,control',
+    'Processes of the service that `serve` runs, separated by commas; those that are left out run under another `serve` on the same data folder. With `engine` `swarm`, each machine has one of `control`, `worker` and `edge`.',
     parseRoles,
   ),
   edges: setting('1', 'Processes that serve the sites; each uses one processor.', count),

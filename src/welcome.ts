@@ -10,7 +10,13 @@ export async function welcome(
 ) {
   if ((await accounts.list()).length > 0) return
   const email = `owner@${domain}`
-  const { password } = await users.create(email, 'default', 'owner', { makeAccount: true })
+  const made = await users.create(email, 'default', 'owner', { makeAccount: true }).catch(async (error) => {
+    // Another control process has made it at the same moment, and shows the password.
+    if ((await accounts.list()).length === 0) throw error
+    return undefined
+  })
+  if (!made) return
+  const { password } = made
   process.stderr.write(`
   Welcome to Headland. This is shown once:
 

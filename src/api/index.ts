@@ -1,4 +1,4 @@
-export { createInAppServer } from './app-api/app-api.ts'
+export { createInAppServer, inAppUrlsAt } from './app-api/app-api.ts'
 export { createAuth } from './auth.ts'
 export { createBrowserSession } from './browser-session.ts'
 export { createMetrics } from './metrics.ts'

@@ -116,6 +116,12 @@ export function createEarlierFiles(parts: Parts) {
     await routing.publish()
   }
 
+  /** Another machine has its files, and makes its index. */
+  async function isElsewhere(live: string): Promise<boolean> {
+    const output = (await deployments.outputsOf([live])).get(live)?.output
+    return output !== undefined && !(await exists(outputs.filesOf(output)))
+  }
+
   /** Removes what the index does not need. */
   async function sweep(environmentId: string, index: string | null, earlier: readonly string[]) {
     const folder = folders.earlier(environmentId)
@@ -149,6 +155,7 @@ export function createEarlierFiles(parts: Parts) {
       await inTurn(environmentId, async () => {
         const live = (await environments.byId(sql, environmentId))?.liveDeployment ?? null
         if (live === null) return sweep(environmentId, null, [])
+        if (await isElsewhere(live)) return
         const earlier = await earlierTo(environmentId, live, null)
         const index = await makeIndex(environmentId, live, earlier)
         const before = (await deployments.earlierIndexesOf([live])).get(live) ?? null

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import type { CookieKeys, Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
-import { type Clock, type Log, type Repetition, repeat, systemClock } from '../base/index.ts'
+import { type Changes, type Clock, type Log, type Repetition, repeat, systemClock } from '../base/index.ts'
 import type { BuildOutput, Outputs } from '../builds/index.ts'
 import {
   type Access,
@@ -21,6 +21,9 @@ import type { Folders } from './folders.ts'
 import type { Deployments } from './records/deployments.ts'
 
 const FOLLOW_MS = 1000
+
+/** Followers of no account, but of routes. */
+const HINTS = 'routes'
 
 /** The pause after a publication is as long as it took, up to this: a client that causes them in a loop gets half the time at most. */
 const MAX_PAUSE_MS = 1000
@@ -39,13 +42,20 @@ type Parts = {
   folders: Pick<Folders, 'earlier'>
   edges: Pick<Edges, 'setRoutes' | 'serving' | 'onConnected'>
   domain: string
+  /** Other control processes, where several may use the database. */
+  others?: OtherControls | undefined
+}
+
+export type OtherControls = Pick<Edges, 'routed' | 'untilOthersRouted'> & {
+  /** Tells of changes by other processes. */
+  changes: Pick<Changes, 'follow'>
 }
 
 /** What live deployments are made of, by deployment. */
 type Made = { outputs: ReadonlyMap<string, BuildOutput>; indexes: ReadonlyMap<string, string> }
 
 export function createRouting(parts: Parts) {
-  const { clock, log, environments, cookieKeyOf, domains, deployments, outputs, folders, edges, domain } = parts
+  const { clock, log, environments, cookieKeyOf, domains, deployments, outputs, folders, edges, domain, others } = parts
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
   /** The newest that was sent. */
@@ -62,6 +72,7 @@ export function createRouting(parts: Parts) {
       else for (const edge of group) edge.isRouted = true
     }
     publishedRevision = revision
+    await others?.routed(revision)
   }
 
   async function send(group: readonly EdgeMember[], since: number | null, revision: number) {
@@ -135,8 +146,14 @@ export function createRouting(parts: Parts) {
     return isUsable ? { earlierFiles: join(folders.earlier(environment), index) } : {}
   }
 
-  /** Resolves when all edges use routes that were read after this call. Calls during a publication share the next one. */
-  function publish(): Promise<void> {
+  /** Resolves when all edges use routes that were read after this call, also those of other control processes. */
+  async function publish(): Promise<void> {
+    await publishHere()
+    await others?.untilOthersRouted(publishedRevision, stopping.signal)
+  }
+
+  /** Calls during a publication share the next one. */
+  function publishHere(): Promise<void> {
     next ??= pause().then(() => {
       next = undefined
       const began = performance.now()
@@ -162,7 +179,7 @@ export function createRouting(parts: Parts) {
 
   async function publishChanges() {
     try {
-      if ((await environments.routesRevision()) !== publishedRevision) await publish()
+      if ((await environments.routesRevision()) !== publishedRevision) await publishHere()
     } catch (error) {
       reportFailure(error)
     }
@@ -174,18 +191,25 @@ export function createRouting(parts: Parts) {
 
   let following: Repetition | undefined
   let forgetEdges: (() => void) | undefined
+  let forgetHints: (() => void) | undefined
 
   return {
     publish,
     /** What visitors of this environment get has changed. */
-    touch: (tx: Transaction, environmentId: string): Promise<void> => environments.touchRoutes(tx, environmentId),
+    async touch(tx: Transaction, environmentId: string): Promise<void> {
+      await environments.touchRoutes(tx, environmentId)
+      if (others) tx.notify(HINTS, environmentId)
+    },
     async start() {
-      forgetEdges = edges.onConnected(() => void publish().catch(reportFailure))
-      await publish()
+      forgetEdges = edges.onConnected(() => void publishHere().catch(reportFailure))
+      await publishHere()
+      // A hint, which may be lost.
+      forgetHints = others?.changes.follow(HINTS, () => void publishChanges())
       following = repeat(clock, FOLLOW_MS, publishChanges)
     },
     async stop() {
       forgetEdges?.()
+      forgetHints?.()
       stopping.abort(new Error('the service is stopping'))
       await following?.stop()
       await current.catch(() => undefined)

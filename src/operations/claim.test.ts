@@ -52,8 +52,8 @@ async function setUp(t: TestContext, accountCount = 3) {
     clock,
     accounts,
     fill,
-    claims: (perAccount = MANY, concurrency = MANY) =>
-      createClaims({ sql, clock, owner: 'me', concurrency, perAccount, hasSeveralAccounts: accounts.areSeveral }),
+    claims: (perAccount = MANY, concurrency = MANY, owner = 'me') =>
+      createClaims({ sql, clock, owner, concurrency, perAccount, hasSeveralAccounts: accounts.areSeveral }),
   }
 }
 
@@ -190,4 +190,17 @@ test('with several accounts none gets every place, and a single account may have
     while (await next(['build'])) taken++
     assert.equal(taken, max)
   }
+})
+
+test('an account has places in each process; what it may have at a time is counted in all of them', async (t) => {
+  const { fill, claims } = await setUp(t, 1)
+  const waiting = { account: 0, queue: 'build', lease: 'none', settles: false, isCancelled: false } as const
+  await fill([1, 2, 3, 4].map((environment) => ({ ...waiting, environment })))
+  const onePlace = { ...MANY, build: 1 }
+  const next = (owner: string, perAccount = MANY) => claims(perAccount, onePlace, owner).next(['build'])
+  assert.ok(await next('one'))
+  assert.equal(await next('one'), undefined)
+  assert.ok(await next('two'))
+  assert.equal(await next('three', { ...MANY, build: 2 }), undefined)
+  assert.ok(await next('three'))
 })

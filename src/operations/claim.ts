@@ -44,9 +44,9 @@ type Parts = {
   sql: Sql
   clock: Clock
   owner: string
-  /** How many operations of each queue run at a time. */
+  /** How many operations of each queue run at a time in this process. */
   concurrency: Record<Queue, number>
-  /** How many of them may be of one account, where that is limited. */
+  /** How many may be of one account in all processes, where that is limited. */
   perAccount?: Partial<Record<Queue, number>>
   /** Whether the service has more than one account. */
   hasSeveralAccounts(reader: Reader): Promise<boolean>
@@ -56,12 +56,11 @@ type ClaimedRow = OperationRow & { attempts: number; cancel_time: number | null;
 
 export function createClaims({ sql, clock, owner, concurrency, perAccount = {}, hasSeveralAccounts }: Parts) {
   /**
-   * A running operation is never interrupted. So with several accounts one place stays free for an operation of another
-   * account; if there is only one place, the accounts take turns.
+   * How many places of this process one account may have. A running operation is never interrupted, so with several accounts one
+   * place stays free for an operation of another account; if there is only one place, the accounts take turns.
    */
-  async function maxOfOneAccount(tx: Transaction, queue: Queue): Promise<number> {
-    const allowed = (await hasSeveralAccounts(tx)) ? Math.max(1, concurrency[queue] - 1) : concurrency[queue]
-    return Math.min(allowed, perAccount[queue] ?? allowed)
+  async function placesOfOneAccount(tx: Transaction, queue: Queue): Promise<number> {
+    return (await hasSeveralAccounts(tx)) ? Math.max(1, concurrency[queue] - 1) : concurrency[queue]
   }
 
   /**
@@ -70,7 +69,8 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {}, 
    * before it writes.
    */
   async function claim(tx: Transaction, queue: Queue, now: number): Promise<ClaimedRow | undefined> {
-    const max = await maxOfOneAccount(tx, queue)
+    const places = await placesOfOneAccount(tx, queue)
+    const max = perAccount[queue] ?? Number.MAX_SAFE_INTEGER
     const furthest = now + FURTHEST_MS
     const [row] = await tx.query<ClaimedRow>(statement`
       WITH RECURSIVE owners (id) AS (
@@ -84,6 +84,9 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {}, 
           (SELECT COUNT(*) FROM operations AS mine
             WHERE mine.done_time IS NULL AND mine.lease_owner IS NOT NULL AND mine.queue = ${queue}
             AND mine.account_id = owners.id AND mine.lease_until BETWEEN ${now} AND ${furthest}) AS at_work,
+          (SELECT COUNT(*) FROM operations AS mine
+            WHERE mine.done_time IS NULL AND mine.lease_owner = ${owner} AND mine.queue = ${queue}
+            AND mine.account_id = owners.id AND mine.lease_until BETWEEN ${now} AND ${furthest}) AS at_work_here,
           (SELECT o.id FROM (
               SELECT id, environment_id FROM operations AS waiting
               WHERE waiting.done_time IS NULL AND waiting.queue = ${queue} AND waiting.account_id = owners.id
@@ -99,7 +102,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {}, 
         FROM owners WHERE owners.id IS NOT NULL)
       UPDATE operations SET lease_owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
       WHERE id = (
-        SELECT next_id FROM candidates WHERE next_id IS NOT NULL AND at_work < ${max}
+        SELECT next_id FROM candidates WHERE next_id IS NOT NULL AND at_work < ${max} AND at_work_here < ${places}
         ORDER BY at_work, next_id LIMIT 1)
       AND done_time IS NULL AND ${isFree(statement`operations`, now)}
       RETURNING ${columns}, attempts, cancel_time, queue`)

@@ -8,7 +8,7 @@
  * waiting → running by a claim; running → waiting when the lease runs out (the worker died) or is handed back (it stops);
  * running → done by the one worker that still holds the lease. A cancelled operation is asked to end; its handler decides how.
  */
-import type { Clock, NewId } from '../base/index.ts'
+import type { Changes, Clock, NewId } from '../base/index.ts'
 import { names, type resources } from '../contract/index.ts'
 import { type Sql, statement, type Transaction } from '../storage/index.ts'
 import { createOperationCounts } from './counts.ts'
@@ -22,7 +22,17 @@ import type { Ending, NewOperation, Operation, OperationPath, ReadDescriptions }
 import { createWaiting } from './waiting.ts'
 import { createWaits } from './waits.ts'
 
-type Parts = { sql: Sql; clock: Clock; newId: NewId; readDescriptions: ReadDescriptions }
+type Parts = {
+  sql: Sql
+  clock: Clock
+  newId: NewId
+  readDescriptions: ReadDescriptions
+  /** Tells of changes by other processes, where several use the database. */
+  changes?: Pick<Changes, 'follow'> | undefined
+}
+
+/** Followers of no account, but of operations that wait for a worker. */
+const HINTS = 'operations'
 
 type DoneWork = {
   path: OperationPath
@@ -31,7 +41,7 @@ type DoneWork = {
   finish(operation: Operation): Promise<Ending>
 }
 
-export function createOperations({ sql, clock, newId, readDescriptions }: Parts) {
+export function createOperations({ sql, clock, newId, readDescriptions, changes }: Parts) {
   const onRequested = new Set<() => void>()
   const describe = createDescribe(readDescriptions)
   const reads = createReads({ sql, describe })
@@ -51,6 +61,7 @@ export function createOperations({ sql, clock, newId, readDescriptions }: Parts)
         ${requestedBy ? JSON.stringify(requestedBy) : null})
       RETURNING ${columns}`)
     for (const row of rows) notifyChanged(tx, row, { withEnvironment: true })
+    if (changes) tx.notify(HINTS, queue)
     const [requested] = await describe(tx, rows)
     return requested as Operation
   }
@@ -61,7 +72,7 @@ export function createOperations({ sql, clock, newId, readDescriptions }: Parts)
     ...createRelated(sql),
     ...createTransitions({ sql, clock, require: reads.require }),
     ...createForgetOperations(sql),
-    ...createWaits({ clock, require: reads.require }),
+    ...createWaits({ clock, require: reads.require, changes }),
     ...createLatest(sql),
     ...createWaiting({ sql, clock }),
 
@@ -82,14 +93,18 @@ export function createOperations({ sql, clock, newId, readDescriptions }: Parts)
       return done as Operation
     },
 
-    /** Wakes the workers of this process; those of other processes find the work when they next look. */
+    /** Wakes the workers of this process; those of other processes are told by the database, or find the work when they next look. */
     announce() {
       for (const wake of onRequested) wake()
     },
 
     onRequested(wake: () => void): () => void {
       onRequested.add(wake)
-      return () => onRequested.delete(wake)
+      const forgetHints = changes?.follow(HINTS, wake)
+      return () => {
+        onRequested.delete(wake)
+        forgetHints?.()
+      }
     },
   }
 }

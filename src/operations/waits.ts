@@ -1,14 +1,22 @@
-/** Waits for the end of an operation. An end that this process records is known at once; those of other processes are polled. */
-import type { Clock } from '../base/index.ts'
+/**
+ * Waits for the end of an operation. An end that this process records is known at once; of those of other processes the database
+ * tells, and as that may be lost, they are polled too.
+ */
+import type { Changes, Clock } from '../base/index.ts'
 import { LIMITS } from '../contract/index.ts'
 import type { Operation, OperationPath } from './types.ts'
 
 /** How often a wait polls for an end that another process recorded. */
 const WAIT_POLL_MS = 1000
 
-type Parts = { clock: Clock; require(path: OperationPath, id: string): Promise<Operation> }
+type Parts = {
+  clock: Clock
+  require(path: OperationPath, id: string): Promise<Operation>
+  /** Tells of changes by other processes, where several use the database. */
+  changes?: Pick<Changes, 'follow'> | undefined
+}
 
-export function createWaits({ clock, require }: Parts) {
+export function createWaits({ clock, require, changes }: Parts) {
   const waiters = new Map<string, Set<() => void>>()
   /** The number of open waits, by account. */
   const open = new Map<string, number>()
@@ -16,7 +24,7 @@ export function createWaits({ clock, require }: Parts) {
   async function waitUntil(deadline: number, path: OperationPath, id: string, signal: AbortSignal): Promise<Operation> {
     for (;;) {
       const finished = new AbortController()
-      const stopWaiting = register(id, () => finished.abort())
+      const stopWaiting = register(path, id, () => finished.abort())
       try {
         const operation = await require(path, id)
         const leftMs = deadline - clock.now()
@@ -28,10 +36,14 @@ export function createWaits({ clock, require }: Parts) {
     }
   }
 
-  function register(id: string, wake: () => void): () => void {
+  function register({ accountId }: OperationPath, id: string, wake: () => void): () => void {
     const mine = waiters.get(id) ?? new Set()
     waiters.set(id, mine.add(wake))
+    const forget = changes?.follow(accountId, (name) => {
+      if (name === undefined || name.endsWith(`/${id}`)) wake()
+    })
     return () => {
+      forget?.()
       mine.delete(wake)
       if (mine.size === 0 && waiters.get(id) === mine) waiters.delete(id)
     }

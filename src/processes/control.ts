@@ -1,37 +1,24 @@
 /** The control process: what it is made of, in the order in which it starts. It stops in the reverse order. */
-import { createAgentClient } from '../agent/index.ts'
-import { createLog, type Log } from '../base/index.ts'
+import { createLog } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
-import { openDatabase } from '../data-folder.ts'
-import { recordVisits } from '../deployments/index.ts'
-import { createEdgeTls, type Edges } from '../edge/index.ts'
-import { openMachine } from '../machine.ts'
+import type { Edges } from '../edge/index.ts'
 import { openPortal } from '../portal/index.ts'
 import {
   assembleApi,
   assembleCertificates,
   assembleMetrics,
   assembleRequests,
-  assembleRetention,
   createAdmission,
   createDeploying,
-  createLive,
   createOnStall,
-  createRecords,
-  createRestoring,
   createRetrying,
-  listenToApps,
-  listenToCluster,
-  openEdges,
-  openHosting,
-  openRequestLog,
-  openStores,
-  openTraffic,
+  openState,
+  openVisitorSide,
+  runOnAgent,
   startOperations,
 } from '../service/index.ts'
 import { type Config, formatListen, type Listen } from '../settings.ts'
-import { createLeadership, openVault, watchPlace } from '../storage/index.ts'
-import { version } from '../version.ts'
+import { createLeadership } from '../storage/index.ts'
 import { watchStalls } from '../watchdog/index.ts'
 import { welcome } from '../welcome.ts'
 import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
@@ -85,94 +72,34 @@ type Parts = {
   onDeath(error: Error): void
 }
 
-/** Of a database that is reached by the network. */
-const server = ({ databaseUrl }: Config, log: Log) => ({
-  databaseUrl,
-  onAway: (error: Error) => log.error({ err: error }, 'the connection to the database is lost'),
-  onBack: () => log.info('the database answers again'),
-})
-
 async function start({ config, begin, started, mayWork, onDeath }: Parts): Promise<Started> {
   const files = filesIn(config.dataDir)
   const log = createLog(config.logLevel, config.logFormat)
+  const { isReload } = begin
 
-  // The database.
-  const database = await openDatabase(config.dataDir, { ...server(config, log), onDeath, isShared: begin.isReload })
-  started.defer(() => database.sql.close())
-  const { sql, clock } = database
-  if (!config.databaseUrl) started.defer(await watchPlace(files.database, clock, onDeath))
-  const leadership = createLeadership({ clock, log, election: await database.openElection() })
-  const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
-  const records = createRecords({ config, database, vault })
+  const state = await openState({ config, files, log, started, isReload, onDeath })
+  const { database, vault, records, stores } = state
+  const leadership = createLeadership({ clock: database.clock, log, election: await database.openElection() })
+  const visitorParts = { config, files, log, database, vault, logs: stores.logs, started, graceMs: GRACE_MS.edges }
+  const { traffic, requestLog, clusterPort, edges, edgeTls } = await openVisitorSide(visitorParts)
 
-  // The edges, which have been answering visitors all the time.
-  const traffic = await openTraffic({ config, log, database })
-  // Stops after the edges, which send their last counts when they stop.
-  started.defer(() => traffic.stop())
-  const stores = await openStores({ config, files, database, keyId: vault.keyId })
-  started.defer(async () => stores.images?.close())
-  const requestLog = await openRequestLog({ config, log, database, logs: stores.logs })
-  started.defer(async () => requestLog?.stop())
-  const clusterPort = await listenToCluster({ config, log, vault })
-  const edges = await openEdges({ config, files, log, database, clusterPort })
-  started.defer(() => edges.close(GRACE_MS.edges))
-  edges.onTraffic(traffic.receive)
-  const edgeTls = createEdgeTls({ clock, edges })
-  traffic.start()
-  if (requestLog) edges.onRequests(requestLog.receive)
-  requestLog?.start()
-
-  // The agent, and what apps run on.
-  const visits = recordVisits({ clock, log, wantedInstances: records.wantedInstances })
-  started.defer(() => visits.stop())
-  const agent = createAgentClient({ clock, log, version, path: files.agentSocket, onVisited: visits.add })
-  started.defer(() => agent.stop())
-  const machine = await openMachine(config, files.toolchain, { agent, log })
-  started.defer(() => machine.close())
-  const hosting = await openHosting({
-    config,
-    log,
-    database,
-    machine,
-    agent,
-    edges,
-    records,
-    stores,
-    // No app runs before `retention` is made below, so none asks for space earlier.
-    admitKvGrowth: (environmentId, growth) => retention.kvQuota.take(environmentId, growth),
-  })
-  started.defer(() => hosting.inApp.close())
+  // What apps run on, and what is live.
+  const inAppFds = Array.from({ length: begin.inAppCount }, (_, at) => SOCKETS.inApp + at)
+  const appParts = { config, files, log, state, started, edges, edgePort: begin.edge.port, inAppFds }
+  const isLocal = config.engine === 'local'
+  const { machine, hosting, retention, live, appVariables, regions } = isLocal
+    ? await runOnAgent(appParts)
+    : await (await import('../service/on-swarm.ts')).runOnSwarm({ ...appParts, clusterPort, leadership })
   const parts = { config, log, database, machine, records, stores, hosting }
-  const retention = assembleRetention({
-    ...parts,
-    // Its rounds begin after `live` is made below.
-    tendEarlierFiles: (environmentId) => live.earlierFiles.tend(environmentId),
-  })
-  const { appVariables, reopenService } = await listenToApps({
-    database,
-    machine,
-    records,
-    hosting,
-    fds: Array.from({ length: begin.inAppCount }, (_, at) => SOCKETS.inApp + at),
-  })
-
-  // The agent is told what is live. Apps that were awake and do not run are started again.
-  const live = createLive({ ...parts, edges, edgePort: begin.edge.port, appVariables })
-  const { routing } = live
-  const restoring = createRestoring({ log, database, hosting, live, reopenService })
-  started.defer(() => restoring.stop())
-  // Files that only the registry has are got before their apps are started.
-  await live.imageSteps.restoreLive()
-  await restoring.restore()
-  agent.onRestart(restoring.restoreAgain)
-  await routing.start()
-  started.defer(() => routing.stop())
+  await live.routing.start()
+  started.defer(() => live.routing.stop())
   // In a reload, the edges follow the old control process until it is gone.
-  if (!begin.isReload && config.roles.includes('edge')) await edges.untilRouted(config.edges)
+  if (!isReload && config.roles.includes('edge')) await edges.untilRouted(config.edges)
 
   // Operations are worked on from here on.
   const deploying = createDeploying({ ...parts, appVariables, live, retention })
-  const worker = startOperations({ config, log, database, deploying, mayWork })
+  const { handlers } = deploying
+  const worker = startOperations({ config, log, database, handlers, mayWork, isBuilding: isLocal })
   started.defer(() => worker.stop(GRACE_MS.worker))
   retention.start(leadership.known)
   started.defer(() => retention.stop(GRACE_MS.retention))
@@ -212,6 +139,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     requests,
     certificates,
     portal,
+    regions,
   })
   started.defer(() => api.stop(GRACE_MS.api))
   const apiUrl = await api.listen(SOCKETS.api)

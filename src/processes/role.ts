@@ -15,6 +15,8 @@ export async function runRole([role = '', ...args]: string[]): Promise<void> {
         return (await import('./edge.ts')).runEdgeProcess(config)
       case 'control':
         return (await import('./control.ts')).runControlProcess(config)
+      case 'worker':
+        return (await import('./worker.ts')).runWorkerProcess(config)
     }
   })
 }

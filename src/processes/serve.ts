@@ -9,13 +9,13 @@
 import { cannotListen } from '../addresses.ts'
 import { createAgentClient } from '../agent/index.ts'
 import { createLog, createTurns, type Log, systemClock } from '../base/index.ts'
-import { readJoinToken } from '../channel/index.ts'
 import { Refused } from '../contract/index.ts'
 import { filesIn } from '../data-files.ts'
 import { takeDataFolder } from '../data-lock.ts'
 import { type Config, formatListen } from '../settings.ts'
 import { version } from '../version.ts'
 import type { AgentReady } from './agent.ts'
+import { checkRoles } from './check-roles.ts'
 import type { ControlReady } from './control.ts'
 import { listenToOperators } from './operators.ts'
 import { replace } from './replace.ts'
@@ -46,9 +46,12 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
   const log = createLog(config.logLevel, config.logFormat)
   let program = first
   const { roles } = config
+  const isOnSwarm = config.engine === 'swarm'
   checkSockets(config.dataDir)
-  checkCluster(config)
-  const release = await takeDataFolder(config.dataDir, roles)
+  checkRoles(config)
+  // A worker has an agent of its own.
+  const hasAgent = roles.includes('agent') || roles.includes('worker')
+  const release = await takeDataFolder(config.dataDir, hasAgent ? [...new Set([...roles, 'agent' as const])] : roles)
   const running: Running = {
     edges: [],
     control: undefined,
@@ -76,20 +79,20 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     const start = createStarts({ clock, log, config, sockets, onDeath, commandOf: (role) => commandOf(program, role) })
     // Visitors are answered from here on, with the routes and the cache of the last run.
     const [agent] = await Promise.all([
-      roles.includes('agent') ? start.agent(moveTo) : undefined,
+      hasAgent ? start.agent(moveTo) : undefined,
       ...sockets.edges.map(async (_, index) => {
         running.edges[index] = await start.edge(index)
       }),
     ])
     running.agent = agent
-    if (roles.includes('control')) {
-      const gateway = agent?.ready.gateway ?? (await gatewayOfAgent(config, log))
-      await openFor(gateway)
+    if (roles.includes('control') || roles.includes('worker')) {
+      if (!isOnSwarm) await openFor(agent?.ready.gateway ?? (await gatewayOfAgent(config, log)))
       running.control = await start.control()
     }
 
-    /** Apps of each agent reach the service at another address. */
+    /** Apps of each agent reach the service at another address; those on a swarm have one for all. */
     async function openFor(gateway: string) {
+      if (isOnSwarm) return
       if (sockets.inApp.some(({ address }) => address.host === gateway)) return
       sockets.inApp = [await openSocket({ host: gateway, port: 0 }), ...sockets.inApp]
     }
@@ -107,7 +110,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
 
     /** An agent has taken over from one that died: if its gateway is another one, the control process has to listen there. */
     function moveTo({ gateway }: AgentReady) {
-      if (!running.control || sockets.inApp[0]?.address.host === gateway) return
+      if (isOnSwarm || !running.control || sockets.inApp[0]?.address.host === gateway) return
       openFor(gateway).then(
         () => running.control?.restart(),
         (error) => log.error({ err: error }, 'apps cannot reach the service'),
@@ -155,19 +158,15 @@ function checkSockets(dataDir: string) {
     )
 }
 
-/** Found out before anything is started, since an edge that is refused tries again without end. */
-function checkCluster({ roles, controlAddresses, clusterToken }: Config) {
-  if (controlAddresses.length === 0) return
-  if (roles.join() !== 'edge')
-    throw new Refused('controlAddresses is for a machine that has edges and no other role. Set roles to edge.')
-  if (!clusterToken)
-    throw new Refused("controlAddresses needs clusterToken. Make one with 'headland cluster token edge NAME' there.")
-  const { role } = readJoinToken(clusterToken.reveal())
-  if (role !== 'edge') throw new Refused(`The token of clusterToken is for the role ${role}, and not for edge.`)
-}
-
 /** Several edges have a socket each on the same port, over which the kernel spreads connections. */
-async function openSockets({ roles, edges: count, edgeListen, tlsListen, listen }: Config): Promise<Sockets> {
+async function openSockets({
+  roles,
+  edges: count,
+  edgeListen,
+  tlsListen,
+  listen,
+  ...config
+}: Config): Promise<Sockets> {
   const isShared = count > 1
   const edges: EdgeSockets[] = []
   if (roles.includes('edge')) {
@@ -181,7 +180,10 @@ async function openSockets({ roles, edges: count, edgeListen, tlsListen, listen 
       })
   }
   const api = roles.includes('control') ? await openSocket(listen).catch(cannotListen('listen', listen)) : undefined
-  return { edges, api, inApp: [], jobs: new Map() }
+  const { engine, inAppListen } = config
+  const isForNodes = engine === 'swarm' && roles.includes('control') && inAppListen
+  const inApp = isForNodes ? [await openSocket(inAppListen).catch(cannotListen('inAppListen', inAppListen))] : []
+  return { edges, api, inApp, jobs: new Map() }
 }
 
 /** Where apps reach the service, if another `serve` runs the agent. Waits for it. */

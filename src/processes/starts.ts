@@ -44,6 +44,8 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
   const [first] = sockets.edges
   const edgeAddress = first?.http.address ?? config.edgeListen
   const inTurn = createTurns()
+  /** A worker has no API; otherwise it is like a control process. */
+  const controlRole = config.roles.includes('worker') ? 'worker' : 'control'
 
   /** All edges have the same port at a gateway, and it stays the same for as long as the gateway is there. */
   const jobSocket = (gateway: string, index: number): Promise<SharedSocket> =>
@@ -98,8 +100,8 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
       return supervise<ControlReady>({
         clock,
         log,
-        role: 'control',
-        command: () => commandOf('control'),
+        role: controlRole,
+        command: () => commandOf(controlRole),
         sockets: () => [...(sockets.api ? [sockets.api] : []), ...sockets.inApp],
         begin: (isFirst): ControlBegin => ({
           edge: edgeAddress,

@@ -27,11 +27,14 @@ type Parts = {
   logs: LineLogs
   /** Undefined where values of the key-value store are files. */
   storedValues?: Pick<StoredKv, 'sizeOf'> | undefined
+  /** Whether the folders of an environment may be on several machines. Each then measures what it has. */
+  isSpread?: boolean
 }
 
 const NONE: Size = { files: 0, bytes: 0 }
 
-export function createFigures({ sql, clock, environments, buildRetention, folders, logs, storedValues }: Parts) {
+export function createFigures(parts: Parts) {
+  const { sql, clock, environments, buildRetention, folders, logs, storedValues, isSpread = false } = parts
   const inTurn = createTurns()
 
   async function logSize(environmentId: string): Promise<Size> {
@@ -50,6 +53,12 @@ export function createFigures({ sql, clock, environments, buildRetention, folder
       const [runs, values] = [await sizeIn(folders.runs(environmentId)), await sizeIn(folders.values(environmentId))]
       return { files: runs.files + values.files + stored.files, bytes: runs.bytes + values.bytes + stored.bytes }
     },
+  }
+
+  /** One that is on another machine has no size here. */
+  async function isHere(kind: WalkedKind, environmentId: string): Promise<boolean> {
+    if (!isSpread || kind === 'LOGS' || kind === 'RUNS') return true
+    return (await sizeIn(kind === 'CACHES' ? folders.cacheOf(environmentId) : folders.earlier(environmentId))).files > 0
   }
 
   async function remember(environmentId: string, sizes: ReadonlyMap<WalkedKind, Size>) {
@@ -98,8 +107,8 @@ export function createFigures({ sql, clock, environments, buildRetention, folder
         const times = await measureTimes(environmentId)
         const old = KINDS.filter((kind) => clock.now() - (times.get(kind) ?? 0) >= ages[kind])
         const sizes = new Map<WalkedKind, Size>()
-        for (const kind of old) sizes.set(kind, await walk[kind](environmentId))
-        if (old.length > 0) await remember(environmentId, sizes)
+        for (const kind of old) if (await isHere(kind, environmentId)) sizes.set(kind, await walk[kind](environmentId))
+        if (sizes.size > 0) await remember(environmentId, sizes)
       })
     },
 

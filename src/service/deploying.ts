@@ -125,7 +125,16 @@ export function createDeploying(parts: Parts) {
     finishWithEnvironment,
     make,
     needsPrograms: createLookAhead({ archives }),
-    inspect: createInspect({ sql, builds, environments, deployments, outputs, appVariables }),
+    inspect: createInspect({
+      sql,
+      builds,
+      environments,
+      deployments,
+      outputs,
+      appVariables,
+      // Another worker may have built what is live.
+      ...(config.engine === 'swarm' ? { fetchOutput: imageSteps.restoreHere } : {}),
+    }),
     blame: createBlame({ archives, builds, deployments, variables }),
   })
   const redeploy = createRedeploy({

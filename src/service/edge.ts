@@ -6,7 +6,15 @@ import { CLUSTER_KEY_PLACE, type ClusterPort, openClusterPort, PROTOCOL } from '
 import type { DataFiles } from '../data-files.ts'
 import type { Database } from '../data-folder.ts'
 import { createPurgeLog } from '../deployments/index.ts'
-import { type Edges, LATENCY_BOUNDS_MS, LEASE_OVER_NETWORK_MS, listenToEdges } from '../edge/index.ts'
+import {
+  createEdgeTls,
+  type Edges,
+  type EdgesElsewhere,
+  followEdgesElsewhere,
+  LATENCY_BOUNDS_MS,
+  LEASE_OVER_NETWORK_MS,
+  listenToEdges,
+} from '../edge/index.ts'
 import { createRequestLog, forgetRequestLogs, type RequestLog } from '../request-log/index.ts'
 import type { Config } from '../settings.ts'
 import type { LineLogs, Vault } from '../storage/index.ts'
@@ -15,7 +23,7 @@ import { version } from '../version.ts'
 
 type TrafficParts = { config: Config; log: Log; database: Database }
 
-export async function openTraffic({ config, log, database }: TrafficParts) {
+async function openTraffic({ config, log, database }: TrafficParts) {
   const { sql, clock, environments } = database
   const existingEnvironments = environments.existing
   if (!config.countPaths) await forgetTrafficPaths(sql)
@@ -26,7 +34,7 @@ export async function openTraffic({ config, log, database }: TrafficParts) {
 type RequestLogParts = TrafficParts & { logs: LineLogs }
 
 /** Undefined where requests are not recorded. */
-export async function openRequestLog(parts: RequestLogParts): Promise<RequestLog | undefined> {
+async function openRequestLog(parts: RequestLogParts): Promise<RequestLog | undefined> {
   const { config, log, database, logs } = parts
   const { sql, clock, environments } = database
   if (!config.requestLog) {
@@ -51,7 +59,7 @@ type PortParts = { config: Config; log: Log; vault: Pick<Vault, 'derive'> }
 const greeting = { protocol: PROTOCOL, role: 'control', process: processName(), version }
 
 /** Where processes of other machines connect; undefined where they cannot. */
-export async function listenToCluster({ config, log, vault }: PortParts): Promise<ClusterPort | undefined> {
+async function listenToCluster({ config, log, vault }: PortParts): Promise<ClusterPort | undefined> {
   const { clusterListen } = config
   if (!clusterListen) return undefined
   const opened = await openClusterPort({
@@ -71,7 +79,7 @@ type EdgeParts = {
   clusterPort: ClusterPort | undefined
 }
 
-export function openEdges({ config, files, log, database, clusterPort: port }: EdgeParts): Promise<Edges> {
+function openEdges({ config, files, log, database, clusterPort: port }: EdgeParts): Promise<Edges> {
   const { sql, clock, changes } = database
   return listenToEdges({
     clock,
@@ -82,4 +90,42 @@ export function openEdges({ config, files, log, database, clusterPort: port }: E
     records: createPurgeLog({ sql, clock, changes }),
     ...(config.databaseUrl ? { leaseMs: LEASE_OVER_NETWORK_MS } : {}),
   })
+}
+
+type VisitorParts = {
+  config: Config
+  files: DataFiles
+  log: Log
+  database: Database
+  vault: Vault
+  logs: LineLogs
+  started: AsyncDisposableStack
+  /** How long edges may take to leave at the end. */
+  graceMs: number
+}
+
+/** The edges, which have been answering visitors all the time, and what they report. */
+export async function openVisitorSide(parts: VisitorParts) {
+  const { config, files, log, database, vault, logs, started, graceMs } = parts
+  const traffic = await openTraffic({ config, log, database })
+  // Stops after the edges, which send their last counts when they stop.
+  started.defer(() => traffic.stop())
+  const requestLog = await openRequestLog({ config, log, database, logs })
+  started.defer(async () => requestLog?.stop())
+  const clusterPort = await listenToCluster({ config, log, vault })
+  const edges = await openEdges({ config, files, log, database, clusterPort })
+  started.defer(() => edges.close(graceMs))
+  edges.onTraffic(traffic.receive)
+  const edgeTls = createEdgeTls({ clock: database.clock, edges })
+  traffic.start()
+  if (requestLog) edges.onRequests(requestLog.receive)
+  requestLog?.start()
+  return { traffic, requestLog, clusterPort, edges, edgeTls }
+}
+
+/** For a process that no edge follows. */
+export function openEdgesElsewhere({ log, database }: { log: Log; database: Database }): Promise<EdgesElsewhere> {
+  const { sql, clock, changes } = database
+  const records = createPurgeLog({ sql, clock, changes })
+  return followEdgesElsewhere({ clock, log, records, leaseMs: LEASE_OVER_NETWORK_MS })
 }

@@ -1,12 +1,13 @@
 /** What runs apps, and the server that they call from inside their sandbox. */
-import type { AgentClient } from '../agent/index.ts'
-import { createInAppServer } from '../api/index.ts'
+import type { BuildNetworks } from '../agent/index.ts'
+import { createInAppServer, inAppUrlsAt } from '../api/index.ts'
 import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createAppVariables, createFolders, createPurges } from '../deployments/index.ts'
 import type { Edges } from '../edge/index.ts'
 import { type AdmitGrowth, createFolderKv, openStoredKv } from '../kv/index.ts'
 import type { Machine } from '../machine.ts'
+import type { Instances } from '../runtime/index.ts'
 import type { Config } from '../settings.ts'
 import { hasRetentionHold } from '../storage/index.ts'
 import type { Records } from './records.ts'
@@ -17,8 +18,8 @@ type Parts = {
   log: Log
   database: Database
   machine: Machine
-  agent: AgentClient
-  edges: Edges
+  instances: Instances
+  edges: Pick<Edges, 'purge' | 'leaseMs'>
   records: Records
   stores: Stores
   /** Whether an environment may keep so much more in the key-value store. */
@@ -26,11 +27,10 @@ type Parts = {
 }
 
 export async function openHosting(parts: Parts) {
-  const { config, log, database, machine, agent, edges, records, admitKvGrowth: admitGrowth } = parts
+  const { config, log, database, machine, instances, edges, records, admitKvGrowth: admitGrowth } = parts
   const { sql, clock, environments } = database
   const { canChooseUsers } = machine
   const { tokens, ledger, revalidations } = records
-  const { instances } = agent
 
   const folders = createFolders(config.dataDir, { canChooseUsers })
   const purges = createPurges({ sql, clock, ledger, edges, revalidations, instances })
@@ -46,14 +46,15 @@ export async function openHosting(parts: Parts) {
 
 export type Hosting = Awaited<ReturnType<typeof openHosting>>
 
-type ListenParts = { database: Database; machine: Machine; records: Records; hosting: Hosting; fds: readonly number[] }
+type VariableParts = { database: Database; records: Records }
+
+type ListenParts = VariableParts & { hosting: Hosting; networks: BuildNetworks | undefined; fds: readonly number[] }
 
 /**
  * Opens the server to apps, at the gateway of each agent: those of the newest agent first. Returns the variables that an app gets, among them where that server is; and how
  * the agent is told.
  */
-export async function listenToApps({ database, machine, records, hosting, fds: [newest, ...older] }: ListenParts) {
-  const { networks } = machine
+export async function listenToApps({ networks, hosting, fds: [newest, ...older], ...parts }: ListenParts) {
   if (newest === undefined) throw new Error('there is no socket for apps')
   const listening = await hosting.inApp.listen({ fd: newest })
   const all = [listening, ...(await Promise.all(older.map((fd) => hosting.inApp.listenAlso({ fd }))))]
@@ -61,9 +62,18 @@ export async function listenToApps({ database, machine, records, hosting, fds: [
     for (const { host, port } of all) await networks?.openService({ gateway: host, port })
   }
   await reopenService()
-  const { variables, tokens } = records
-  const { cmsInstalls } = database
-  return { appVariables: createAppVariables({ variables, cmsInstalls, tokens, inApp: listening.urls }), reopenService }
+  return { appVariables: variablesWith(parts, listening.urls), reopenService }
 }
 
-export type AppVariables = Awaited<ReturnType<typeof listenToApps>>['appVariables']
+/** The variables of apps on a swarm, which reach control processes at an address that the operator has set. */
+export function variablesOfSwarm({ config: { inAppUrl }, ...parts }: VariableParts & { config: Config }): AppVariables {
+  if (inAppUrl === undefined) throw new Error('the setting inAppUrl is missing')
+  return variablesWith(parts, inAppUrlsAt(inAppUrl))
+}
+
+const variablesWith = (
+  { database: { cmsInstalls }, records: { variables, tokens } }: VariableParts,
+  inApp: { appsApi: string; kvStore: string },
+) => createAppVariables({ variables, cmsInstalls, tokens, inApp })
+
+export type AppVariables = ReturnType<typeof createAppVariables>

@@ -10,12 +10,14 @@ import type { AppVariables, Hosting } from './hosting.ts'
 import type { Records } from './records.ts'
 import type { Stores } from './stores.ts'
 
+type LiveEdges = Pick<Edges, 'setRoutes' | 'serving' | 'onConnected' | 'routed' | 'untilOthersRouted'>
+
 type Parts = {
   config: Config
   log: Log
   database: Database
   machine: Machine
-  edges: Edges
+  edges: LiveEdges
   /** The port at which visitors reach the edges. */
   edgePort: number
   records: Records
@@ -33,6 +35,7 @@ export function createLive(parts: Parts) {
   const { outputs, packages, images, logs } = stores
   const { folders, instances } = hosting
   const { domain } = config
+  const isOnSwarm = config.engine === 'swarm'
 
   const routing = createRouting({
     clock,
@@ -45,6 +48,7 @@ export function createLive(parts: Parts) {
     folders,
     edges,
     domain,
+    others: config.databaseUrl && { ...edges, changes },
   })
   const earlierFiles = createEarlierFiles({
     sql,
@@ -55,7 +59,8 @@ export function createLive(parts: Parts) {
     outputs,
     folders,
     routing,
-    keepMs: config.keepEarlierFiles * HOUR_MS,
+    // Their index is on the disk of one machine, and the edges are on others.
+    keepMs: isOnSwarm ? 0 : config.keepEarlierFiles * HOUR_MS,
   })
   const launcher = createLauncher({
     sql,
@@ -67,9 +72,11 @@ export function createLive(parts: Parts) {
     deployments,
     revalidations,
     wantedInstances,
-    outputs,
+    // A node has them in the image.
+    outputs: isOnSwarm ? { layersOf: async () => [] } : outputs,
     packages,
-    folders,
+    // What an app writes is on its node.
+    folders: isOnSwarm ? { ...folders, hasRun: async () => true } : folders,
     logs,
     instances,
     toolchains: machine.toolchains,
@@ -89,6 +96,7 @@ export function createLive(parts: Parts) {
     packages,
     folders,
     toolchains: machine.toolchains,
+    needsFiles: !isOnSwarm,
   })
   return { routing, launcher, imageSteps, earlierFiles, siteUrl: siteUrls(config, edgePort) }
 }

@@ -52,6 +52,7 @@ export function assembleRetention(parts: Parts) {
     folders,
     instances,
     tendEarlierFiles,
+    isSpread: config.engine === 'swarm',
     dataDir,
     keepHistory,
     keepDeployments,

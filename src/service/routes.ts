@@ -11,8 +11,10 @@ import type { RequestLog } from '../request-log/index.ts'
 import { createCounts } from '../retention/index.ts'
 import type { Config } from '../settings.ts'
 import { statement } from '../storage/index.ts'
+import type { Regions } from '../swarm/index.ts'
 import type { Traffic } from '../traffic/index.ts'
 import type { Admission } from './admission.ts'
+import { labelOf } from './cluster.ts'
 import type { Deploying } from './deploying.ts'
 import type { Hosting } from './hosting.ts'
 import { ceilingsOf } from './limits.ts'
@@ -40,6 +42,8 @@ export type RouteSources = {
   requests: Requests
   certificates: Certificates
   metrics: Metrics
+  /** Undefined where every region is this machine. */
+  regions: Regions | undefined
 }
 
 type ServerState = {
@@ -50,7 +54,7 @@ type ServerState = {
 }
 
 export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: ServerState) {
-  const { config, machine, edges, traffic, requestLog, metrics } = parts
+  const { config, machine, edges, traffic, requestLog, metrics, regions } = parts
   const { sql, clock, changes, accounts, users, members, invitations, credentials, sessions } = parts.database
   const { apps, environments, operations } = parts.database
   const { variables, domains, builds, sources, deployments, retries, ledger, webhookSets } = parts.records
@@ -102,7 +106,9 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
         () => undefined,
         (error: Error) => error.message,
       ),
-    edge: async () => (edges.isServing() ? undefined : 'the edge process is being started'),
+    // With apps on a swarm, edges are on other machines, and may follow another control process.
+    edge: async () =>
+      edges.isServing() || config.engine === 'swarm' ? undefined : 'the edge process is being started',
   }
   const routes = createRoutes({
     clock,
@@ -145,6 +151,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     isolation: machine.isolation,
     checkIsolation,
     admitBuild,
+    admitRegion: async (region) => regions?.require(labelOf(region)),
     auth,
     browserSession,
     metrics,

@@ -15,9 +15,17 @@ const QUICK_CONCURRENCY = 8
 /** Builds that run no program of an app, beside those that do. */
 const LIGHT_CONCURRENCY = 2
 
-type WorkerParts = { config: Config; log: Log; database: Database; deploying: Deploying; mayWork: Promise<void> }
+type WorkerParts = {
+  config: Config
+  log: Log
+  database: Database
+  handlers: Deploying['handlers']
+  mayWork: Promise<void>
+  /** Whether this process builds. */
+  isBuilding: boolean
+}
 
-export function startOperations({ config, log, database, deploying, mayWork }: WorkerParts) {
+export function startOperations({ config, log, database, handlers, mayWork, isBuilding }: WorkerParts) {
   const { sql, clock, accounts, operations } = database
   const { RUNNING_BUILDS } = ceilingsOf(config)
   return startWorker({
@@ -26,9 +34,13 @@ export function startOperations({ config, log, database, deploying, mayWork }: W
     log,
     operations,
     hasSeveralAccounts: accounts.areSeveral,
-    handlers: deploying.handlers,
+    handlers,
     mayBegin: mayWork,
-    concurrency: { quick: QUICK_CONCURRENCY, light: LIGHT_CONCURRENCY, build: config.concurrency },
+    concurrency: {
+      quick: QUICK_CONCURRENCY,
+      light: isBuilding ? LIGHT_CONCURRENCY : 0,
+      build: isBuilding ? config.concurrency : 0,
+    },
     ...(RUNNING_BUILDS > 0 ? { perAccount: { build: RUNNING_BUILDS } } : {}),
   })
 }

@@ -33,7 +33,9 @@ test('the edge process takes its own module, the channel, http, passwords and th
       .filter((target) => target.startsWith('src/') && !target.startsWith(`src/${module}/`))
   // What the control process does for the edge: the edge process does not load it.
   const forEdges = [
-    ...['edge-tls', 'edges', 'member', 'purging', 'standing'].map((name) => `process/${name}.ts`),
+    ...['edge-tls', 'edges', 'member', 'purging', 'routed', 'standing', 'without-edges'].map(
+      (name) => `process/${name}.ts`,
+    ),
     'static/make-manifest.ts',
   ]
   const isOfEdgeProcess = (path: string) => !forEdges.some((file) => path === `src/edge/${file}`)

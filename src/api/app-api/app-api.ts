@@ -114,8 +114,7 @@ export function createInAppServer(parts: Parts) {
       server.listen(on)
       await once(server, 'listening')
       const { address, port } = server.address() as AddressInfo
-      const origin = `http://${address}:${port}`
-      return { host: address, port, urls: { appsApi: `${origin}${APPS_API}`, kvStore: `${origin}${KV_STORE}` } }
+      return { host: address, port, urls: inAppUrlsAt(`http://${address}:${port}`) }
     },
 
     /** Also on another socket that another process has opened. */
@@ -142,6 +141,12 @@ export function createInAppServer(parts: Parts) {
 type Listening = { host: string; port: number }
 
 export type InAppUrls = { appsApi: string; kvStore: string }
+
+/** Where apps call the service that is reached at this origin. */
+export const inAppUrlsAt = (origin: string): InAppUrls => ({
+  appsApi: `${origin}${APPS_API}`,
+  kvStore: `${origin}${KV_STORE}`,
+})
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
 

@@ -9,9 +9,15 @@ import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 const APPS = '/v1/accounts/{account}/apps'
 const tag = 'Apps'
 
-type Parts = { apps: Apps; requests: Requests; ceilings: Ceilings }
+type Parts = {
+  apps: Apps
+  requests: Requests
+  ceilings: Ceilings
+  /** Throws if no app can run there. */
+  admitRegion(region: resources.App['region']): Promise<void>
+}
 
-export const appRoutes = ({ apps, requests, ceilings }: Parts): Route[] => [
+export const appRoutes = ({ apps, requests, ceilings, admitRegion }: Parts): Route[] => [
   route({
     method: 'POST',
     path: APPS,
@@ -21,8 +27,9 @@ export const appRoutes = ({ apps, requests, ceilings }: Parts): Route[] => [
     query: schema.object({ appId: names.appName }),
     body: resources.newApp,
     reply: null,
-    problems: ['APP_EXISTS', 'ACCOUNT_LIMIT'],
+    problems: ['APP_EXISTS', 'ACCOUNT_LIMIT', 'REGION_UNAVAILABLE'],
     async handle({ account, query, body }) {
+      await admitRegion(body.region)
       await apps.create(account.id, query.appId, body.region, { max: ceilings.APPS })
     },
   }),

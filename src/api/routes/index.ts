@@ -99,6 +99,8 @@ export type RouteParts = {
   checkIsolation(): Promise<void>
   /** Throws if a build could not start anyway. */
   admitBuild(account: Account, environmentId: string): Promise<void>
+  /** Throws if no app can run there. */
+  admitRegion(region: resources.App['region']): Promise<void>
   ready: ReadyChecks
   siteUrl: SiteUrl
   browserSession: BrowserSession

@@ -17,6 +17,13 @@ export const ENVIRONMENT_PROBLEMS = {
       'A deployment that never answered, or whose files were removed in favour of newer ones, cannot be made live.',
     todo: 'Choose one with `activatable: true`, or upload again.',
   }),
+  REGION_UNAVAILABLE: row({
+    http: 400,
+    status: 'FAILED_PRECONDITION',
+    fault: 'caller',
+    meaning: 'No node of this service is in that region.',
+    todo: 'Choose one of the regions that the message lists, or ask the operator for a node there.',
+  }),
   QUOTA_EXCEEDED: row({
     http: 413,
     status: 'RESOURCE_EXHAUSTED',

@@ -119,7 +119,7 @@ export function createDeploy(parts: Parts): Handler {
       await using image = parts.imageSteps.begin(environment, progress)
       const finished = isMade ? build : await parts.make(environment, build, progress, image)
       await image.publish(finished)
-      const inspected = await parts.inspect(environment, finished)
+      const inspected = await parts.inspect(environment, finished, work.signal)
       if (await switching.stay(environment, finished, operation.id)) {
         progress.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
         if (build.isClean) progress.say(NONE_EARLIER)

@@ -26,14 +26,16 @@ type Parts = {
   deployments: Pick<Deployments, 'find'>
   outputs: Pick<Outputs, 'filesOf' | 'has'>
   appVariables: GetAppVariables
+  /** Gets the files of an output that may be on another machine. */
+  fetchOutput?(environment: Environment, build: Build, signal: AbortSignal): Promise<void>
 }
 
-export function createInspect({ sql, builds, environments, deployments, outputs, appVariables }: Parts) {
+export function createInspect({ sql, builds, environments, deployments, outputs, appVariables, fetchOutput }: Parts) {
   async function pagesOf(output: Digest | null): Promise<Set<string>> {
     return output && (await outputs.has(output)) ? pagesIn(outputs.filesOf(output)) : new Set()
   }
 
-  return async function inspect(environment: Environment, build: Build): Promise<Inspected> {
+  return async function inspect(environment: Environment, build: Build, signal: AbortSignal): Promise<Inspected> {
     const path = { accountId: environment.accountId, environmentId: environment.id }
     const liveId = (await environments.byId(sql, environment.id))?.liveDeployment
     const live = liveId ? await deployments.find(sql, liveId) : undefined
@@ -41,6 +43,7 @@ export function createInspect({ sql, builds, environments, deployments, outputs,
     const { own, metadata } = await appVariables(environment, environment.variables, build.id, 'build')
     const asked = endpointsAsked(own, metadata)
     const { contacts } = await builds.require(path, build.id)
+    if (liveBuild) await fetchOutput?.(environment, liveBuild, signal)
     const suspicion = suspicionOf({
       contacts,
       liveContacts: liveBuild?.contacts ?? null,

@@ -38,10 +38,10 @@ type Parts = {
   builds: Builds
   environments: Environments
   deployments: Deployments
-  outputs: Outputs
+  outputs: Pick<Outputs, 'layersOf'>
   packages: PackageStore
   instances: Pick<Instances, 'start' | 'carry' | 'adopt' | 'setScaling' | 'retire' | 'of'>
-  toolchains: Toolchains
+  toolchains: Pick<Toolchains, 'open' | 'own'>
   folders: Folders
   logs: Pick<LineLogs, 'nextNumber'>
   appVariables: GetAppVariables

@@ -52,7 +52,7 @@ type Parts = {
   builds: Builds
   outputs: Outputs
   packages: PackageStore
-  toolchains: Toolchains
+  toolchains: Pick<Toolchains, 'open' | 'own' | 'resolve' | 'adapters'>
   run: RunParts
   folders: Folders
   appVariables: GetAppVariables

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Environment, Environments } from '../../apps/index.ts'
 import { absent, type Log } from '../../base/index.ts'
 import type { Build, Builds, MadeBuild, Outputs, PackageStore } from '../../builds/index.ts'
+import { Problem } from '../../contract/index.ts'
 import type { Images } from '../../images/index.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
@@ -20,6 +21,8 @@ export type PullParts = {
   outputs: Outputs
   packages: PackageStore
   folders: Pick<Folders, 'userOf'>
+  /** Whether what goes live has its files on this machine. Nodes and edges of other machines get them by themselves. */
+  needsFiles?: boolean
 }
 
 /** In the layer of rules. */
@@ -30,7 +33,7 @@ const AT_START = { timeoutMs: 5000 }
 const AT_A_TIME = 500
 
 export function createPullImages(parts: PullParts) {
-  const { log, images, environments, deployments, builds, outputs, packages, folders } = parts
+  const { log, images, environments, deployments, builds, outputs, packages, folders, needsFiles = true } = parts
 
   async function isComplete(build: MadeBuild): Promise<boolean> {
     const id = packagesOf(build)
@@ -70,14 +73,25 @@ export function createPullImages(parts: PullParts) {
     log.info({ environment: environment.id, build: build.id, bytes, ms }, 'an output was got from the registry')
   }
 
+  /** Gets the files of a build's output where they are not on this machine, and the registry has them. */
+  async function restoreHere(environment: Environment, given: Build, signal: AbortSignal): Promise<void> {
+    const build = madeOf(given)
+    if (!images || !build || (await isComplete(build))) return
+    const stored = await images.referencesOf([build.output])
+    if (stored.has(build.output)) await pull(environment, build, { signal })
+  }
+
   return {
-    /** Gets the files of a build's output where they are not on this machine, and the registry has them. */
+    /** What is to go live again has its files where they are needed: on this machine, or in the registry. */
     async restore(environment: Environment, given: Build, signal: AbortSignal): Promise<void> {
       const build = madeOf(given)
-      if (!images || !build || (await isComplete(build))) return
+      if (needsFiles || !images || !build) return restoreHere(environment, given, signal)
       const stored = await images.referencesOf([build.output])
-      if (stored.has(build.output)) await pull(environment, build, { signal })
+      if (!stored.has(build.output))
+        throw new Problem('DEPLOYMENT_NOT_ACTIVATABLE', 'The registry has no image of this deployment any more.')
     },
+
+    restoreHere,
 
     /** The same for everything that is live, at the start of the service. A failure is logged. */
     async restoreLive(): Promise<void> {

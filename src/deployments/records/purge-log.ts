@@ -73,9 +73,15 @@ export function createPurgeLog({ sql, clock, changes }: Parts): EdgeRecords {
       return row?.last ?? 0
     },
 
-    controls: () => sql.query<ControlRow>(statement`SELECT process, heartbeats FROM control_processes`),
+    controls: () => sql.query<ControlRow>(statement`SELECT process, heartbeats, routed FROM control_processes`),
     edges: () => sql.query<EdgeRow>(statement`SELECT process, control, connection, applied FROM edges`),
     heartbeat: (control, edges, added) => sql.transaction((tx) => heartbeat(tx, { control, edges, added })),
+
+    async setRouted(control, revision) {
+      await sql.transaction((tx) =>
+        tx.query(statement`UPDATE control_processes SET routed = ${revision} WHERE process = ${control}`),
+      )
+    },
 
     async confirm(control, applied) {
       const byNumber = Map.groupBy(applied, ([, number]) => number)
@@ -101,7 +107,7 @@ export function createPurgeLog({ sql, clock, changes }: Parts): EdgeRecords {
 
     fence: ({ process, heartbeats }, by) =>
       sql.transaction(async (tx) => {
-        const found = await tx.query<ControlRow>(
+        const found = await tx.query<Pick<ControlRow, 'process' | 'heartbeats'>>(
           statement`SELECT process, heartbeats FROM control_processes WHERE process IN (${list([process, by])})`,
         )
         const numberOf = (name: string) => found.find((row) => row.process === name)?.heartbeats ?? null
@@ -121,7 +127,11 @@ export function createPurgeLog({ sql, clock, changes }: Parts): EdgeRecords {
   }
 }
 
-type Heartbeat = { control: ControlRow; edges: readonly EdgeConnection[]; added?: EdgeConnection | undefined }
+type Heartbeat = {
+  control: Pick<ControlRow, 'process' | 'heartbeats'>
+  edges: readonly EdgeConnection[]
+  added?: EdgeConnection | undefined
+}
 
 async function heartbeat(tx: Transaction, { control, edges, added }: Heartbeat) {
   const { process, heartbeats } = control

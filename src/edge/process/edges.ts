@@ -22,6 +22,7 @@ import { createMember, type EdgeMember } from './member.ts'
 import type { ControlMethodsForEdge, EdgeMethodsForControl } from './messages.ts'
 import { createPurging } from './purging.ts'
 import type { EdgeRecords } from './records.ts'
+import { createRouted } from './routed.ts'
 import { createStanding } from './standing.ts'
 
 type Parts = {
@@ -59,6 +60,7 @@ export async function listenToEdges(parts: Parts) {
     isKnown: (process) => members.has(process),
   })
   const purging = await createPurging({ clock, log, records, control, leaseMs, now, members })
+  const { routed, untilOthersRouted } = createRouted({ clock, records, control })
 
   const newMember = (process: string) =>
     createMember({ clock, process, isGone: records.isGone, leaseMs, now, onProgress: () => purging.progressed() })
@@ -180,6 +182,11 @@ export async function listenToEdges(parts: Parts) {
       member.revision = sent.revision
       member.isRouted = true
     },
+
+    /** The edges of this process use the routes of this revision: other control processes may wait for that. */
+    routed,
+    /** Resolves when the edges of all other control processes use the routes of this revision, or after a time. */
+    untilOthersRouted,
 
     /** Resolves when no edge answers a later request with what is purged. */
     purge: purging.purge,

@@ -3,7 +3,12 @@ import type { Purge } from '../cache/index.ts'
 import type { MissedPurges } from './messages.ts'
 
 /** A control process. It alone raises the number, so two equal ones mean that it has done nothing in between. */
-export type ControlRow = { process: string; heartbeats: number }
+export type ControlRow = {
+  process: string
+  heartbeats: number
+  /** The revision of the routes that all its edges use; null until it has published any. */
+  routed: number | null
+}
 
 /** An edge's connection to a control process: of two, the one with the higher number is the later. */
 export type EdgeConnection = { process: string; connection: number }
@@ -29,10 +34,12 @@ export type EdgeRecords = {
    * follows it from now on, unless it has a later connection.
    */
   heartbeat(
-    control: ControlRow,
+    control: Pick<ControlRow, 'process' | 'heartbeats'>,
     edges: readonly EdgeConnection[],
     added?: EdgeConnection,
   ): Promise<{ wasKnown: boolean; isAdded: boolean }>
+  /** The edges of this control process use the routes of this revision. */
+  setRouted(control: string, revision: number): Promise<void>
   /** Edges of this control process have applied all purges up to these numbers. */
   confirm(control: string, applied: ReadonlyMap<string, number>): Promise<void>
   /** The edge has no lease any more, unless it follows another control process. */

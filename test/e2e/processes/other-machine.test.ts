@@ -57,7 +57,8 @@ test('what cannot work is refused before anything is started', async (t) => {
 
 test('a token is made for roles of other machines, under names of machines', async (t) => {
   const { operator } = await startService(t, { settings: { HEADLAND_ROLES: 'agent,control' } })
-  await assert.rejects(operator('cluster', 'token', 'control', 'a'), /ROLE is one of: edge/)
+  await assert.rejects(operator('cluster', 'token', 'control', 'a'), /ROLE is one of: edge, node/)
   await assert.rejects(operator('cluster', 'token', 'edge', 'No Name'), /NAME: a name has 1 to 63/)
   assert.equal(await operator('cluster', 'token', 'edge', 'a'), await operator('cluster', 'token', 'edge', 'a'))
+  assert.match(await operator('cluster', 'token', 'node', 'a'), /^node:a:[\w-]{43}$/)
 })

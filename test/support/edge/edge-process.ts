@@ -190,10 +190,11 @@ function inMemory(): EdgeRecords {
     edges: async () => [...edges.values()],
     async heartbeat(control, _, added) {
       const wasKnown = controls.has(control.process)
-      controls.set(control.process, control)
+      controls.set(control.process, { routed: null, ...control })
       if (added) edges.set(added.process, { ...added, control: control.process, applied: 0 })
       return { wasKnown, isAdded: added !== undefined }
     },
+    setRouted: async () => undefined,
     confirm: async () => undefined,
     async removeEdge({ process }, control) {
       if (edges.get(process)?.control === control) edges.delete(process)

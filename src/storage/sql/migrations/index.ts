@@ -37,6 +37,7 @@ import { leadership } from './0034-leadership.ts'
 import { controlProcesses } from './0035-control-processes.ts'
 import { acmeChallenges } from './0038-acme-challenges.ts'
 import { clusterApps } from './0036-cluster-apps.ts'
+import { routed } from './0039-routed.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -76,4 +77,5 @@ export const MIGRATIONS: readonly Migration[] = [
   controlProcesses,
   acmeChallenges,
   clusterApps,
+  routed,
 ]

@@ -1,0 +1,64 @@
+/** Apps on a swarm: a control process that runs no programs, and a worker that runs builds. */
+import type { Log } from '../base/index.ts'
+import type { ClusterPort } from '../channel/index.ts'
+import type { Edges } from '../edge/index.ts'
+import { machineWithoutPrograms } from '../no-programs.ts'
+import type { Config } from '../settings.ts'
+import type { Leadership } from '../storage/index.ts'
+import { type Apps, assembleApps } from './apps.ts'
+import { createNoApps, openClusterApps, openSwarm } from './cluster.ts'
+import { openEdgesElsewhere } from './edge.ts'
+import { variablesOfSwarm } from './hosting.ts'
+import { openAgent } from './on-agent.ts'
+import type { State } from './state.ts'
+
+type Parts = {
+  config: Config
+  log: Log
+  state: State
+  started: AsyncDisposableStack
+  edges: Edges
+  edgePort: number
+  clusterPort: ClusterPort | undefined
+  /** Sockets for apps. */
+  inAppFds: readonly number[]
+  leadership: Pick<Leadership, 'lead'>
+}
+
+/** A control process: it tells the swarm what should run while it leads, and answers apps on nodes. */
+export async function runOnSwarm(parts: Parts) {
+  const { config, log, state, started, clusterPort, inAppFds, leadership } = parts
+  const machine = machineWithoutPrograms(config)
+  const { docker, regions } = await openSwarm({ config, log, clock: state.database.clock })
+  regions.start()
+  started.defer(() => regions.stop())
+  const cluster = await openClusterApps({ ...state, config, log, started, create: createNoApps })
+  clusterPort?.serve({ role: 'edge', topic: 'instances' }, cluster.serveEdge)
+  leadership.lead(cluster.lead({ docker, cluster: config.swarmCluster }))
+  const apps: Apps = await assembleApps({
+    ...parts,
+    machine,
+    instances: cluster.instances,
+    async openVariables(hosting) {
+      const [fd] = inAppFds
+      if (fd !== undefined) await hosting.inApp.listen({ fd })
+      return variablesOfSwarm({ config, ...state })
+    },
+  })
+  // Live apps that are not on record sleep, as after a move from one machine.
+  await apps.live.launcher.restore()
+  return { machine, ...apps, regions }
+}
+
+type WorkerParts = Parameters<typeof openAgent>[0] & { edgePort: number }
+
+/** A worker: builds run under its agent, and it is not among those who lead or whom edges follow. */
+export async function buildForSwarm(parts: WorkerParts) {
+  const { config, log, state, started } = parts
+  const edges = await openEdgesElsewhere({ log, database: state.database })
+  started.defer(() => edges.close())
+  const { machine } = await openAgent(parts)
+  const { instances } = await openClusterApps({ ...state, config, log, started, create: createNoApps })
+  const openVariables = async () => variablesOfSwarm({ config, ...state })
+  return { machine, ...(await assembleApps({ ...parts, edges, machine, instances, openVariables })) }
+}

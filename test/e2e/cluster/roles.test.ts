@@ -1,0 +1,189 @@
+/**
+ * A service over several machines, each with a data folder of its own: two control processes and workers share PostgreSQL, the
+ * object store and the registry. Any control process answers any call, and a worker builds.
+ */
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
+import { freePort } from '../../support/certificates/pebble.ts'
+import { temporaryFolder } from '../../support/folder.ts'
+import { NEEDS_REGISTRY } from '../../support/images/registry.ts'
+import { NEEDS_POSTGRES } from '../../support/postgres/server.ts'
+import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
+import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
+import { follow } from '../../support/service/events.ts'
+import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
+import { startService, type TestService } from '../../support/service/service.ts'
+import { startShared } from '../../support/service/swarm-service.ts'
+import { until } from '../../support/until.ts'
+
+const skip = NEEDS_POSTGRES.skip || NEEDS_REGISTRY.skip
+
+suite('two control processes and a worker', { skip }, async () => {
+  const ends: (() => unknown)[] = []
+  const scope = { after: (end: () => unknown) => void ends.unshift(end) }
+  after(async () => {
+    for (const end of ends) await end()
+  })
+  const shared = await startShared(scope)
+  const clusterAddress = `127.0.0.1:${await freePort()}`
+  const inApp = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`] as const
+  const swarmSocket = join(await temporaryFolder(scope), 'docker.sock')
+  // Together, on a database that is empty.
+  const [one, two] = await Promise.all([
+    shared.control({ HEADLAND_CLUSTER_LISTEN: clusterAddress, HEADLAND_IN_APP_LISTEN: inApp[0] }),
+    shared.control({ HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_SWARM_SOCKET: swarmSocket }),
+  ])
+  let worker = await shared.worker()
+  const as = await one.login()
+  const environment = await createEnvironment(one, as)
+
+  test('an operation that was asked of one is waited for at the other, and its events come there', async (t) => {
+    const follower = await follow(t, two, { as })
+    const asked = await upload(one, as, environment.name, page('one'))
+    assert.equal(asked.status, 200, asked.text)
+    const done = await untilDone(two, as, asked.json.name)
+    assert.equal(done.error, undefined)
+    await follower.untilNamed(new RegExp(`operations/${asked.json.name.split('/').at(-1)}$`))
+    for (const service of [one, two]) {
+      const { json } = await service.call(`/v1/${environment.name}`, { as })
+      assert.equal(json.state, 'LIVE')
+    }
+    assert.deepEqual(await outputsOf(one), [])
+    assert.deepEqual(await outputsOf(two), [])
+    assert.equal((await outputsOf(worker)).length, 1)
+  })
+
+  test('what a worker has built is served by another machine, which gets it from the registry', async (t) => {
+    assert.equal((await deploy(two, as, environment.name, page('from the registry'))).error, undefined)
+    const local = await startService(t, { settings: shared.settings })
+    assert.match((await siteAnswer(local, environment.url)).text, /from the registry/)
+    assert.equal(await local.stop(), 0)
+  })
+
+  test('an earlier deployment is made live again without files on the disk', async () => {
+    const { json } = await one.call(`/v1/${environment.name}/deployments`, { as })
+    const [, before] = json.deployments
+    const asked = await two.call(`/v1/${before.name}:activate`, { method: 'POST', as, body: {} })
+    assert.equal(asked.status, 200, asked.text)
+    assert.equal((await untilDone(one, as, asked.json.name)).error, undefined)
+  })
+
+  test('an edge that follows one uses what was changed at the other as soon as the change is done', async (t) => {
+    const token = (await one.operator('cluster', 'token', 'edge', 'sydney-1')).trim()
+    const edge = await startService(t, {
+      settings: {
+        HEADLAND_ENGINE: 'swarm',
+        HEADLAND_ROLES: 'edge',
+        HEADLAND_CONTROL_ADDRESSES: clusterAddress,
+        HEADLAND_CLUSTER_TOKEN: token,
+      },
+    })
+    const known = await siteAnswer(edge, 'http://no-such.localhost/')
+    await until(async () => (await siteAnswer(edge, environment.url)).text !== known.text, 'the edge has routes')
+    const app = await createApp(two, as)
+    for (let times = 0; times < 3; times++) {
+      const made = await createEnvironment(two, as, { app })
+      assert.notEqual((await siteAnswer(edge, made.url)).text, known.text)
+    }
+    assert.equal(await edge.stop(), 0)
+  })
+
+  test('a log-in at one is a session at the other', async () => {
+    const made = await one.call('/v1/accounts/default/users', {
+      method: 'POST',
+      as,
+      body: { email: 'new@example.com', role: 'viewer' },
+    })
+    const { headers } = await one.call('/v1/session', {
+      method: 'POST',
+      body: { email: 'new@example.com', password: made.json.password },
+    })
+    const cookie = headers.get('set-cookie')?.split(';')[0] ?? ''
+    const { json } = await two.call('/v1/session', { headers: { cookie } })
+    assert.deepEqual(json.accounts, [{ name: 'accounts/default', role: 'viewer' }])
+  })
+
+  test('what an app stores through one control process, it reads through the other', async () => {
+    const id = environment.name.split('/').at(-1) ?? ''
+    const headers = { authorization: `Bearer ${shared.kvTokenOf(id)}`, 'content-type': 'application/json' }
+    const [here, there] = inApp.map((address) => `http://${address}/kv/v1/greeting`)
+    const stored = await fetch(here ?? '', { method: 'PUT', headers, body: '"hello"' })
+    assert.ok(stored.ok, await stored.text())
+    assert.equal(await (await fetch(there ?? '', { headers })).text(), '"hello"')
+    assert.equal((await fetch(here ?? '')).status, 401)
+  })
+
+  test('without nodes an app that has to be started is refused, and the environment stays as it is', async () => {
+    const done = await deploy(one, as, environment.name, nodeServer('never'))
+    assert.equal(reasonOf(done), 'REGION_UNAVAILABLE')
+    assert.equal((await one.call(`/v1/${environment.name}`, { as })).json.state, 'LIVE')
+  })
+
+  test('a worker that is killed in the middle of a build is replaced by another one', async () => {
+    const asked = await upload(one, as, environment.name, heldBuild('lost-worker', 'after the loss'))
+    await untilHeld('lost-worker')
+    const lost = worker
+    await lost.kill()
+    worker = await shared.worker()
+    const held = await untilHeld('lost-worker')
+    await held.goOn()
+    assert.equal((await untilDone(two, as, asked.json.name)).error, undefined)
+  })
+
+  test('an app is not made in a region without a node, and the reason lists those that have one', async (t) => {
+    const nodes = [{ Spec: { Labels: { region: 'EU-W' } } }, { Spec: { Labels: {} } }]
+    const engine = createServer((_, response) => response.end(JSON.stringify(nodes))).listen(swarmSocket)
+    t.after(() => engine.close())
+    const make = (region: string) =>
+      two.call('/v1/accounts/default/apps?appId=elsewhere', {
+        method: 'POST',
+        as,
+        body: { region: `regions/${region}`, uploadable: {} },
+      })
+    const refused = await make('UK')
+    assert.equal(refused.reason, 'REGION_UNAVAILABLE')
+    assert.match(refused.json.error.message, /There are nodes in: EU-W\./)
+    assert.equal((await make('EU-W')).status, 200)
+  })
+
+  test('when the one that leads is killed, the other leads and goes on', async () => {
+    const isLeading = async (service: TestService) => /^headland_leader 1$/m.test((await service.call('/metrics')).text)
+    const leading = await until(async () => {
+      for (const service of [one, two]) if (await isLeading(service)) return service
+      return undefined
+    }, 'one leads')
+    const other = leading === one ? two : one
+    await leading.kill()
+    await until(() => isLeading(other), 'the other one leads')
+    assert.equal((await deploy(other, as, environment.name, page('after'))).error, undefined)
+    await createEnvironment(other, as, { app: environment.name.split('/')[3] ?? '' })
+  })
+})
+
+/** On the disk of a machine. */
+const outputsOf = ({ dataDir }: TestService): Promise<string[]> => readdir(join(dataDir, 'outputs'))
+
+suite('what cannot work is refused before anything is started', () => {
+  const cases: [string, Record<string, string>, RegExp][] = [
+    ['a worker on one machine', { HEADLAND_ROLES: 'worker' }, /role worker needs engine swarm/],
+    ['an agent with apps on a swarm', { HEADLAND_ENGINE: 'swarm' }, /one role, and roles is agent,edge,control/],
+    [
+      'a control process that shares nothing',
+      { HEADLAND_ENGINE: 'swarm', HEADLAND_ROLES: 'control' },
+      /the role control needs databaseUrl, objectStore, registry, clusterListen, inAppListen, inAppUrl\./,
+    ],
+    [
+      'an edge that knows no control process',
+      { HEADLAND_ENGINE: 'swarm', HEADLAND_ROLES: 'edge' },
+      /the role edge needs controlAddresses/,
+    ],
+  ]
+  for (const [what, settings, message] of cases)
+    test(what, async (t) => {
+      const chosen = what.includes('shares nothing') ? { HEADLAND_DATABASE_URL: '' } : {}
+      await assert.rejects(startService(t, { settings: { ...chosen, ...settings } }), message)
+    })
+})

@@ -1,0 +1,51 @@
+/** A service over several machines: control processes and workers with data folders of their own, and what they share. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { createTokens } from '../../../src/apps/index.ts'
+import { createVault } from '../../../src/storage/index.ts'
+import { type Scope, temporaryFolder } from '../folder.ts'
+import { startRegistry } from '../images/registry.ts'
+import { BUCKET, KEYS, startS3Server } from '../object-store/s3-server.ts'
+import { settingsFor } from '../object-store/service.ts'
+import { startPostgres } from '../postgres/server.ts'
+import { startService, type TestService } from './service.ts'
+
+type Settings = Record<string, string>
+
+/** Starts what all machines of one service share. */
+export async function startShared(t: Scope) {
+  const [server, store, registry] = [await startPostgres(t), await startS3Server(t), await startRegistry(t)]
+  const masterKey = randomBytes(32)
+  const vault = createVault(masterKey)
+  const settings: Settings = {
+    HEADLAND_DATABASE_URL: await server.createDatabase(),
+    HEADLAND_MASTER_KEY: masterKey.toString('base64'),
+    HEADLAND_REGISTRY: registry.url,
+    ...settingsFor({ ...store, bucket: BUCKET, ...KEYS }, 'service'),
+  }
+  const onSwarm: Settings = {
+    ...settings,
+    HEADLAND_ENGINE: 'swarm',
+    HEADLAND_IN_APP_URL: 'http://127.0.0.1:9',
+    // No engine is there. Static sites need none.
+    HEADLAND_SWARM_SOCKET: join(await temporaryFolder(t), 'docker.sock'),
+  }
+
+  return {
+    settings,
+    /** The token with which the app of an environment uses its key-value store. */
+    kvTokenOf: (environmentId: string): string => createTokens({ vault }).of(environmentId, 'kv-store'),
+    control: (more: Settings = {}): Promise<TestService> =>
+      startService(t, {
+        settings: {
+          ...onSwarm,
+          HEADLAND_ROLES: 'control',
+          HEADLAND_CLUSTER_LISTEN: '127.0.0.1:0',
+          HEADLAND_IN_APP_LISTEN: '127.0.0.1:0',
+          ...more,
+        },
+      }),
+    worker: (more: Settings = {}): Promise<TestService> =>
+      startService(t, { settings: { ...onSwarm, HEADLAND_ROLES: 'worker', ...more } }),
+  }
+}
