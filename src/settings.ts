@@ -2,6 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
+import { NODE_SETTINGS, type NodeConfig } from './node-settings.ts'
 import { OBJECT_STORE_SETTINGS, type ObjectStoreConfig } from './object-store.ts'
 import {
   count,
@@ -31,91 +32,95 @@ import {
 
 export { formatListen, type Listen } from './setting-texts.ts'
 
-export type Config = ObjectStoreConfig & {
-  dataDir: string
-  listen: Listen
-  edgeListen: Listen
-  tlsListen: Listen | undefined
-  clusterListen: Listen | undefined
-  controlAddresses: Listen[]
-  clusterToken: Secret | undefined
-  hsts: number
-  publicUrl: string | undefined
-  edgeUrl: string | undefined
-  domain: string
-  publicAddresses: string[]
-  dnsServers: string[]
-  acmeEmail: string | undefined
-  acmeDirectory: string
-  acmeCaFile: string | undefined
-  acmeChallenge: AcmeChallenge
-  acmeDnsHook: readonly [file: string, ...args: string[]] | undefined
-  acmeDnsWait: number
-  acmeEabKeyId: string
-  acmeEabKey: Secret | undefined
-  masterKey: Secret | undefined
-  databaseUrl: Secret | undefined
-  registry: string | undefined
-  registryUser: string
-  registryPassword: Secret | undefined
-  registryPlainHttp: boolean
-  registryTimeout: number
-  trustedProxies: string[]
-  rewriteHosts: string[]
-  concurrency: number
-  installTimeout: number
-  buildTimeout: number
-  startTimeout: number
-  idleTimeout: number
-  retryInterval: number
-  archiveBytes: number
-  archiveEntries: number
-  unpackedBytes: number
-  uploadStall: number
-  webhookCalls: number
-  webhookGuesses: number
-  keepDeployments: number
-  keepHistory: number
-  keepEarlierFiles: number
-  accountBytes: number
-  accountApps: number
-  accountEnvironments: number
-  accountDomains: number
-  accountCredentials: number
-  accountAwakeApps: number
-  accountAppMemory: number
-  accountBuilds: number
-  accountFiles: number
-  diskReserve: number
-  roles: readonly Role[]
-  edges: number
-  drainTimeout: number
-  cacheMemory: number
-  cacheDisk: number
-  countPaths: boolean
-  requestLog: boolean
-  requestLogBytes: number
-  requestLogDays: number
-  buildMemory: number
-  appMemory: number
-  processes: number
-  buildDisk: number
-  buildFiles: number
-  outputFiles: number
-  appDisk: number
-  appFiles: number
-  jobNetwork: string
-  blockedNetworks: string[]
-  allowedNetworks: string[]
-  weakIsolation: boolean
-  bubblewrap: string
-  stallWarning: number
-  logLevel: LogLevel
-  logFormat: LogFormat
-}
+export type Config = ObjectStoreConfig &
+  NodeConfig & {
+    dataDir: string
+    listen: Listen
+    edgeListen: Listen
+    tlsListen: Listen | undefined
+    clusterListen: Listen | undefined
+    controlAddresses: Listen[]
+    clusterToken: Secret | undefined
+    hsts: number
+    publicUrl: string | undefined
+    edgeUrl: string | undefined
+    domain: string
+    publicAddresses: string[]
+    dnsServers: string[]
+    acmeEmail: string | undefined
+    acmeDirectory: string
+    acmeCaFile: string | undefined
+    acmeChallenge: AcmeChallenge
+    acmeDnsHook: readonly [file: string, ...args: string[]] | undefined
+    acmeDnsWait: number
+    acmeEabKeyId: string
+    acmeEabKey: Secret | undefined
+    masterKey: Secret | undefined
+    databaseUrl: Secret | undefined
+    registry: string | undefined
+    registryUser: string
+    registryPassword: Secret | undefined
+    registryPlainHttp: boolean
+    registryTimeout: number
+    trustedProxies: string[]
+    rewriteHosts: string[]
+    concurrency: number
+    installTimeout: number
+    buildTimeout: number
+    startTimeout: number
+    idleTimeout: number
+    retryInterval: number
+    archiveBytes: number
+    archiveEntries: number
+    unpackedBytes: number
+    uploadStall: number
+    webhookCalls: number
+    webhookGuesses: number
+    keepDeployments: number
+    keepHistory: number
+    keepEarlierFiles: number
+    accountBytes: number
+    accountApps: number
+    accountEnvironments: number
+    accountDomains: number
+    accountCredentials: number
+    accountAwakeApps: number
+    accountAppMemory: number
+    accountBuilds: number
+    accountFiles: number
+    diskReserve: number
+    roles: readonly Role[]
+    edges: number
+    drainTimeout: number
+    cacheMemory: number
+    cacheDisk: number
+    countPaths: boolean
+    requestLog: boolean
+    requestLogBytes: number
+    requestLogDays: number
+    buildMemory: number
+    appMemory: number
+    processes: number
+    buildDisk: number
+    buildFiles: number
+    outputFiles: number
+    appDisk: number
+    appFiles: number
+    jobNetwork: string
+    blockedNetworks: string[]
+    allowedNetworks: string[]
+    weakIsolation: boolean
+    bubblewrap: string
+    stallWarning: number
+    logLevel: LogLevel
+    logFormat: LogFormat
+  }
 
-/** `agent` runs builds and apps, `edge` serves the sites, `control` has everything else. */
-export const ROLES = ['agent', 'edge', 'control'] as const
+/**
+ * `agent` runs builds and apps, `edge` serves the sites, `control` has everything else. `node` keeps the firewall of a machine
+ * that runs apps in a cluster.
+ */
+export const ROLES = ['agent', 'edge', 'control', 'node'] as const
 export type Role = (typeof ROLES)[number]
 
 /** How names are proven to the CA; `auto` uses the one that works. */
@@ -140,16 +145,18 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   ),
   clusterListen: setting(
     '',
-    'Where the control process listens for edges of other machines; if none is given, it does not. What connects needs a token of `headland cluster token`.',
+    'Where the control process listens for edges and nodes of other machines; if none is given, it does not. What connects needs a token of `headland cluster token`.',
     (text) => (text === '' ? undefined : parseListen(text)),
   ),
   controlAddresses: setting(
     '',
-    'For edges on another machine than the control process: where control processes listen (`clusterListen`), separated by commas. An edge follows one of them, and the next when that is away.',
+    'For edges and nodes on another machine than the control process: where control processes listen (`clusterListen`), separated by commas. Each follows one of them, and the next when that is away.',
     parseListens,
   ),
   clusterToken: {
-    ...setting('', 'The token with which edges connect there.', (text) => (text ? new Secret(text) : undefined)),
+    ...setting('', 'The token with which edges or the node connect there.', (text) =>
+      text ? new Secret(text) : undefined,
+    ),
     isSecret: true,
   },
   hsts: setting(
@@ -222,6 +229,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     isSecret: true,
   },
   ...OBJECT_STORE_SETTINGS,
+  ...NODE_SETTINGS,
   registry: setting(
     '',
     'Address of a registry for images, with the path above its repositories: each output is kept there as an OCI image, `account/app` below it. If none is given, outputs are on the disk only.',
@@ -314,8 +322,8 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   ),
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
   roles: setting(
-    ROLES.join(','),
-    'Processes of the service that `serve` runs, separated by commas; those that are left out run under another `serve` on the same data folder.',
+    'agent,edge,control',
+    'Processes of the service that `serve` runs, separated by commas; those that are left out run under another `serve` on the same data folder. `node` is for a machine that runs apps in a cluster, and nothing else.',
     parseRoles,
   ),
   edges: setting('1', 'Processes that serve the sites; each uses one processor.', count),

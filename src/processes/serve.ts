@@ -23,7 +23,7 @@ import { openSocket, type SharedSocket } from './sockets.ts'
 import { createStarts, type EdgeSockets, type Running, type Sockets } from './starts.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { edge: 6_000, control: 20_000, agent: 8_000 }
+const GRACE_MS = { edge: 6_000, control: 20_000, agent: 8_000, node: 6_000 }
 
 type Commands = {
   /** The file of the command line, of which all processes are started. */
@@ -53,6 +53,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     edges: [],
     control: undefined,
     agent: undefined,
+    node: undefined,
     oldAgents: new Set(),
     oldEdges: new Set(),
   }
@@ -63,7 +64,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     log.info('stopping')
     await operators?.close()
     const edges = [...running.edges, ...running.oldEdges].map((edge) => edge.stop(GRACE_MS.edge))
-    await Promise.all([...edges, running.control?.stop(GRACE_MS.control)])
+    await Promise.all([...edges, running.control?.stop(GRACE_MS.control), running.node?.stop(GRACE_MS.node)])
     // Old agents end with the last of their apps, which the newest one stops.
     await running.agent?.stop(GRACE_MS.agent)
     await Promise.all([...running.oldAgents].map((agent) => agent.stop(0)))
@@ -82,6 +83,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
       }),
     ])
     running.agent = agent
+    if (roles.includes('node')) running.node = await start.node()
     if (roles.includes('control')) {
       const gateway = agent?.ready.gateway ?? (await gatewayOfAgent(config, log))
       await openFor(gateway)
@@ -155,15 +157,19 @@ function checkSockets(dataDir: string) {
     )
 }
 
-/** Found out before anything is started, since an edge that is refused tries again without end. */
+/** Found out before anything is started, since a process that is refused tries again without end. */
 function checkCluster({ roles, controlAddresses, clusterToken }: Config) {
+  if (roles.includes('node') && (roles.length > 1 || controlAddresses.length === 0))
+    throw new Refused('The role node is for a machine without another role, and needs controlAddresses.')
   if (controlAddresses.length === 0) return
-  if (roles.join() !== 'edge')
+  const [role = ''] = roles
+  if (!['edge', 'node'].includes(roles.join()))
     throw new Refused('controlAddresses is for a machine that has edges and no other role. Set roles to edge.')
   if (!clusterToken)
-    throw new Refused("controlAddresses needs clusterToken. Make one with 'headland cluster token edge NAME' there.")
-  const { role } = readJoinToken(clusterToken.reveal())
-  if (role !== 'edge') throw new Refused(`The token of clusterToken is for the role ${role}, and not for edge.`)
+    throw new Refused(`controlAddresses needs clusterToken. Make one with 'headland cluster token ${role} NAME' there.`)
+  const token = readJoinToken(clusterToken.reveal())
+  if (token.role !== role)
+    throw new Refused(`The token of clusterToken is for the role ${token.role}, and not for ${role}.`)
 }
 
 /** Several edges have a socket each on the same port, over which the kernel spreads connections. */

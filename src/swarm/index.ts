@@ -3,6 +3,7 @@ export type { DesiredApp, InstanceReason, InstanceState, Observation, ObservedIn
 export { API_VERSION, createDocker, type Docker, type DockerOptions } from './docker/client.ts'
 export { DockerRefused, DockerUnreachable } from './docker/failure.ts'
 export type { DockerAddress } from './docker/transport.ts'
-export { ISOLATION_TABLE, type Isolation, isolationRules } from './isolation.ts'
+export { CONNECTED, ISOLATION_TABLE, type Isolation, isolationRules } from './isolation.ts'
+export { REGION_LABEL } from './names.ts'
 export { prepareNode, prepareSwarm } from './prepare.ts'
 export { createReconciler, type Reconciler, type ReconcilerParts, type Region, type Round } from './reconciler.ts'

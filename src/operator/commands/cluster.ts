@@ -4,12 +4,13 @@ import { openVault } from '../../storage/index.ts'
 import type { Command } from '../command.ts'
 
 /** What can run on a machine without the database and the master key. */
-const ROLES = ['edge']
+const ROLES = ['edge', 'node']
 
 export const clusterToken: Command = {
   name: 'cluster token',
   positionals: ['ROLE', 'NAME'],
-  summary: 'Print the token with which processes of another machine connect; ROLE is edge, NAME that of the machine',
+  summary:
+    'Print the token with which processes of another machine connect; ROLE is edge or node, NAME that of the machine',
   options: {},
   async run({ positionals: [role = '', name = ''], services, folder, print }) {
     if (!ROLES.includes(role)) throw new UsageError(`ROLE is one of: ${ROLES.join(', ')}`)
