@@ -55,8 +55,12 @@ const SWITCH = `
   exec cat
 `
 
-/** With a region for each node; an empty one is none. */
-export async function startSwarm(test: Scope, regions: readonly [string, string, string]): Promise<Swarm> {
+/** With a region for each node; an empty one is none. Without `hasNetwork`, the role of nodes makes the network of apps. */
+export async function startSwarm(
+  test: Scope,
+  regions: readonly [string, string, string],
+  { hasNetwork = true } = {},
+): Promise<Swarm> {
   const t = inReverse(test)
   const middle = spawn('setpriv', [...WITH_US, 'unshare', '--net', 'sh', '-euc', SWITCH, 'sh', ADDRESS], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -98,13 +102,13 @@ export async function startSwarm(test: Scope, regions: readonly [string, string,
   const token = await first.docker('swarm', 'join-token', '--quiet', 'worker')
   await Promise.all(others.map((node) => node.docker('swarm', 'join', '--token', token, `${first.address}:2377`)))
   for (const [number, node] of nodes.entries()) {
-    await prepareNode(node.client, `10.211.${4 * number}.0/22`)
+    if (hasNetwork) await prepareNode(node.client, `10.211.${4 * number}.0/22`)
     node.id = (await node.client.info()).Swarm.NodeID
     const region = regions[number] ?? ''
     if (region !== '')
       await first.client.changeNode(node.id, (spec) => ({ ...spec, Labels: { ...spec.Labels, [LABEL]: region } }))
   }
-  await prepareSwarm(first.client)
+  if (hasNetwork) await prepareSwarm(first.client)
 
   return {
     nodes: nodes as unknown as Swarm['nodes'],
