@@ -29,6 +29,8 @@ const METADATA = '169.254.169.254'
 /** The resolver of the nodes, and another one. */
 const RESOLVER = '10.99.0.2'
 const OTHER_RESOLVER = '10.99.0.3'
+/** An address that may call apps, of a machine that is not there. */
+const OTHER_EDGE = '10.99.0.77'
 const PORTS = { web: 80, dns: 53, ssh: 22, docker: 2375, api: 8081 }
 const LEASE_MS = 8000
 /** What an app is told where it may not connect. */
@@ -73,7 +75,7 @@ before(async () => {
     ])
   }
   rules = {
-    edges: [swarm.address],
+    edges: [swarm.address, OTHER_EDGE],
     blocked: [],
     allowed: [{ address: swarm.address, port: PORTS.api }],
     resolvers: [RESOLVER],
@@ -156,20 +158,26 @@ test('an app of a cluster has no way by IPv6', { skip }, async () => {
     }
 })
 
+/** A packet with this address, in the network of the app `one`: with root, which no app has. */
+async function sendFrom(address: string) {
+  const [first] = swarm.nodes
+  const id = (await first.docker('ps', '--quiet', '--filter', 'name=-one.')).split('\n')[0] ?? ''
+  const pid = await first.docker('inspect', '--format', '{{.State.Pid}}', id)
+  const inside = ['nsenter', '--target', String(first.pid), '--pid', '--mount', 'nsenter', '--target', pid, '--net']
+  const held = await runIn(inside, 'ip', 'addr', 'show', 'dev', 'eth0')
+  if (!held.includes(` ${address}/`)) await runIn(inside, 'ip', 'addr', 'add', `${address}/32`, 'dev', 'eth0')
+  const send = `
+    const socket = require('node:dgram').createSocket('udp4')
+    socket.bind(0, process.argv[1], () => socket.send('!', ${PORTS.dns}, '${PUBLIC}', () => socket.close()))`
+  await runIn(inside, process.execPath, '-e', send, address)
+}
+
 test('a packet with the address of an edge does not leave the node, even if an app could send one', {
   skip,
 }, async () => {
   const [first] = swarm.nodes
-  const id = (await first.docker('ps', '--quiet', '--filter', 'name=-one.')).split('\n')[0] ?? ''
-  const pid = await first.docker('inspect', '--format', '{{.State.Pid}}', id)
-  // With root, which no app has, in the network of the app.
-  const inside = ['nsenter', '--target', String(first.pid), '--pid', '--mount', 'nsenter', '--target', pid, '--net']
-  await runIn(inside, 'ip', 'addr', 'add', '10.99.0.77/32', 'dev', 'eth0')
-  const send = `
-    const socket = require('node:dgram').createSocket('udp4')
-    socket.bind(0, process.argv[1], () => socket.send('!', ${PORTS.dns}, '${PUBLIC}', () => socket.close()))`
-  await runIn(inside, process.execPath, '-e', send, '10.99.0.77')
-  await runIn(inside, process.execPath, '-e', send, await innerAddress(first, 'one'))
+  await sendFrom(OTHER_EDGE)
+  await sendFrom(await innerAddress(first, 'one'))
   await until(() => publicCalls().includes(first.address), 'the packet behind it has arrived')
   assert.deepEqual(new Set(publicCalls()), new Set([first.address]))
 })
@@ -208,6 +216,8 @@ test('without the role and its rules everything is reached, and what was reached
   for (const [what, to] of Object.entries(await forbidden()))
     if (!/neighbour|itself|app of another/.test(what)) assert.equal(await reach(to), 'connected', `${what} at ${to}`)
   assert.equal(await ask(`udp?${OTHER_RESOLVER}:${PORTS.dns}`), 'answered')
+  await sendFrom(OTHER_EDGE)
+  await until(() => publicCalls().includes(OTHER_EDGE), 'a packet with the address of an edge has left the node')
   assert.equal(await ask(`hold?${METADATA}:${PORTS.web}`), 'connected')
   assert.equal(await ask('held'), 'answered')
   await roles[0].start()
