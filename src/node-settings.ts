@@ -1,6 +1,6 @@
 /** The settings of nodes, which run apps in a cluster, and what the firewall there is made of. */
+import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
-import { readAddressRange } from './http/index.ts'
 import { parseList, type Setting, setting } from './setting-texts.ts'
 import type { Isolation } from './swarm/index.ts'
 
@@ -8,7 +8,8 @@ export type NodeConfig = {
   dockerSocket: string
   edgeAddresses: string[]
   blockedAddresses: string[]
-  appsMayCall: Isolation['allowed'][number][]
+  /** Each `address:port`. */
+  appsMayCall: string[]
   appResolvers: string[]
 }
 
@@ -41,11 +42,14 @@ export const NODE_SETTINGS: { [K in keyof NodeConfig]: Setting<NodeConfig[K]> } 
 export const isolationOf = (config: NodeConfig): Isolation => ({
   edges: config.edgeAddresses,
   blocked: config.blockedAddresses,
-  allowed: config.appsMayCall,
+  allowed: config.appsMayCall.map((one) => {
+    const [address = '', port] = one.split(':')
+    return { address, port: Number(port) }
+  }),
   resolvers: config.appResolvers,
 })
 
-const isIpv4Range = (text: string): boolean => readAddressRange(text)?.family === 'ipv4'
+const isIpv4Range = (text: string): boolean => isIPv4(text.replace(/\/(\d|[12]\d|3[0-2])$/, ''))
 
 function parseIpv4Ranges(text: string): string[] {
   const ranges = parseList(text)
@@ -54,11 +58,11 @@ function parseIpv4Ranges(text: string): string[] {
   return ranges
 }
 
-function parseIpv4Ports(text: string): NodeConfig['appsMayCall'] {
-  return parseList(text).map((one) => {
-    const [, address = '', port = ''] = /^([^:]+):(\d{1,5})$/.exec(one) ?? []
-    if (!isIpv4Range(address) || Number(port) < 1 || Number(port) > 65_535)
+function parseIpv4Ports(text: string): string[] {
+  const ports = parseList(text)
+  const isPort = (port = '') => /^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65_535
+  for (const [address = '', port, ...rest] of ports.map((one) => one.split(':')))
+    if (!isIpv4Range(address) || !isPort(port) || rest.length > 0)
       throw new Error('it must be address:port in IPv4 separated by commas, as in 10.0.0.5:8081')
-    return { address, port: Number(port) }
-  })
+  return ports
 }

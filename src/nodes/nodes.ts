@@ -32,6 +32,8 @@ const READ_MS = 1000
 const MAX_COUNTED_MS = 2 * READ_MS
 const OBSERVE_MS = 10_000
 
+const NO_RULES = 'a node does not have the rules that keep apps apart'
+
 type Parts = {
   sql: Sql
   clock: Clock
@@ -147,11 +149,16 @@ export function createNodes(parts: Parts) {
         control,
       }
       let id: string | undefined
+      /** What was logged last: a node tries again every few seconds. */
+      let logged = ''
       const methods: ControlMethodsForNode = {
         async join(given: NodeDescription) {
           const node = checkDescription(given)
           await records.join(node, connection).catch((error) => {
-            if (error instanceof NodeRefused) log.warn({ node: name, id: node.id }, error.message)
+            if (error instanceof NodeRefused && error.message !== logged) {
+              logged = error.message
+              log.warn({ node: name, id: node.id }, logged)
+            }
             throw error
           })
           if (id !== node.id) log.info({ node: name, id: node.id, hostname: node.hostname }, 'a node has connected')
@@ -162,7 +169,8 @@ export function createNodes(parts: Parts) {
           if (id === undefined) return false
           const isRevision = revision === null || (Number.isSafeInteger(revision) && revision >= 0)
           if (!isRevision) throw new Error('this is no revision')
-          if (revision === null) log.error({ node: name, id }, 'a node does not have the rules that keep apps apart')
+          if (revision === null && logged !== NO_RULES) log.error({ node: name, id }, NO_RULES)
+          logged = revision === null ? NO_RULES : ''
           return records.confirm(id, connection, revision)
         },
       }

@@ -111,7 +111,7 @@ export function createNodeRecords({ sql, changes }: Parts) {
         return found.length > 0
       }),
 
-    /** What the swarm says. Nodes that have left it are forgotten, unless they have just confirmed. */
+    /** What the swarm says. Nodes that have left it are forgotten; one that has just joined it joins here again. */
     observe: (members: readonly SwarmMember[], term: Term) =>
       sql.transaction(async (tx) => {
         await term.check(tx)
@@ -128,8 +128,7 @@ export function createNodeRecords({ sql, changes }: Parts) {
               region = excluded.region, state = excluded.state`)
         const ids = new Set(members.map(({ id }) => id))
         const gone = known.flatMap(({ id }) => (ids.has(id) ? [] : id))
-        if (gone.length > 0)
-          await tx.query(statement`DELETE FROM cluster_nodes WHERE confirmed = 0 AND id IN (${list(gone)})`)
+        if (gone.length > 0) await tx.query(statement`DELETE FROM cluster_nodes WHERE id IN (${list(gone)})`)
         if (changed.length > 0 || gone.length > 0) hint(tx)
       }),
 

@@ -54,7 +54,14 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
   /** As it was told to the control process. */
   let told: NodeDescription | undefined
   let known: NodeDescription | undefined
-  let isComplaining = false
+  /** What was logged last: everything is tried again every few seconds. */
+  const logged = { describing: '', joining: '' }
+
+  function complain(about: keyof typeof logged, error: unknown, message: string) {
+    const { message: why } = error as Error
+    if (logged[about] !== why) log.warn({ err: error }, message)
+    logged[about] = why
+  }
 
   /** Undefined while Docker does not answer, or the machine is in no swarm. */
   async function describe(): Promise<NodeDescription | undefined> {
@@ -62,7 +69,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
       await prepareNode(docker, subnet)
       const { Name, MemTotal, ServerVersion, Swarm } = await docker.info()
       if (!Swarm.NodeID) throw new Error(`this machine is in no swarm (its state is ${Swarm.LocalNodeState})`)
-      isComplaining = false
+      logged.describing = ''
       return {
         id: Swarm.NodeID,
         hostname: Name,
@@ -72,8 +79,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
         version,
       }
     } catch (error) {
-      if (!isComplaining) log.warn({ err: error }, 'the node cannot be described, and is not confirmed')
-      isComplaining = true
+      complain('describing', error, 'the node cannot be described, and is not confirmed')
       return undefined
     }
   }
@@ -94,10 +100,11 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
       if (to && known && told !== known) {
         const rules = await to.call('join', known)
         told = known
+        logged.joining = ''
         if (rules) await use(rules)
       }
     } catch (error) {
-      log.warn({ err: error }, 'the node could not join the cluster')
+      complain('joining', error, 'the node could not join the cluster')
     }
     // The kernel is asked in any case.
     const revision = await firewall.check()
