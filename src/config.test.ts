@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../test/support/folder.ts'
 import { describeConfig, hookEnvironment, loadConfig, roleEnvironment } from './config.ts'
+import { isolationOf } from './node-settings.ts'
 
 const bare = { env: {}, folder: '/' }
 
@@ -134,4 +135,32 @@ test('with an address for ACME and a domain, the service is the front door of it
   assert.deepEqual([local.edgeListen.port, local.tlsListen], [8081, undefined])
   const chosen = loadConfig({ flags: { ...flags, 'tls-listen': '127.0.0.1:8443' }, env: {}, folder: '/' }).config
   assert.deepEqual([chosen.edgeListen.port, chosen.edgeUrl], [8081, 'https://sites.example.com:8443'])
+})
+
+test('what the firewall of nodes is made of is read as addresses of IPv4', () => {
+  const settings = {
+    HEADLAND_EDGE_ADDRESSES: '203.0.113.7, 10.0.4.0/24',
+    HEADLAND_APPS_MAY_CALL: '10.0.0.5:8081,10.1.0.0/16:443',
+    HEADLAND_APP_RESOLVERS: '10.0.0.2',
+  }
+  const { config } = loadConfig({ ...bare, env: settings })
+  assert.deepEqual(isolationOf(config), {
+    edges: ['203.0.113.7', '10.0.4.0/24'],
+    blocked: [],
+    allowed: [
+      { address: '10.0.0.5', port: 8081 },
+      { address: '10.1.0.0/16', port: 443 },
+    ],
+    resolvers: ['10.0.0.2'],
+  })
+  for (const wrong of ['::1', 'edge.example.com', '10.0.0.0/33', '10.0.0.1; drop', '10.0.0.1/08'])
+    assert.throws(() => loadConfig({ ...bare, env: { HEADLAND_EDGE_ADDRESSES: wrong } }), /IPv4/, wrong)
+  for (const wrong of ['10.0.0.5', '10.0.0.5:0', '10.0.0.5:70000', 'cms:80', '[::1]:80', '10.0.0.5:80:80'])
+    assert.throws(() => loadConfig({ ...bare, env: { HEADLAND_APPS_MAY_CALL: wrong } }), /address:port/, wrong)
+})
+
+test('addresses with ports are printed as they are written', () => {
+  const loaded = loadConfig({ ...bare, env: { HEADLAND_CONTROL_ADDRESSES: '10.0.0.5:7000,[::1]:7000' } })
+  const shown = describeConfig(loaded).find(({ key }) => key === 'controlAddresses')
+  assert.equal(shown?.value, '10.0.0.5:7000,[::1]:7000')
 })

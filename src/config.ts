@@ -141,10 +141,12 @@ function withSiteAddress(config: Config): Config {
 export function describeConfig({ config, origins }: LoadedConfig): { key: string; value: string; origin: Origin }[] {
   return KEYS.map((key) => {
     const value = config[key]
-    const isListen = typeof value === 'object' && value !== null && 'port' in value
-    return { key, value: isListen ? formatListen(value as Listen) : String(value ?? ''), origin: origins[key] }
+    const parts = [value].flat().map((one) => (isListen(one) ? formatListen(one) : String(one ?? '')))
+    return { key, value: parts.join(), origin: origins[key] }
   })
 }
+
+const isListen = (value: unknown): value is Listen => typeof value === 'object' && value !== null && 'port' in value
 
 function pick(flag: string | undefined, variable: string | undefined, inFile: string | undefined, byDefault: string) {
   if (flag !== undefined) return [flag, 'flag'] as const

@@ -8,6 +8,8 @@ export const filesIn = (dataDir: string) => ({
   masterKey: join(dataDir, 'master.key'),
   routes: join(dataDir, 'routes.log'),
   certificates: join(dataDir, 'certificates.json'),
+  /** Of the firewall of a node, which runs apps in a cluster. */
+  nodeRules: join(dataDir, 'node-rules.json'),
   blobs: join(dataDir, 'blobs'),
   /** Closed parts of logs that were brought back from an object store. */
   storedLogs: join(dataDir, 'stored-logs'),

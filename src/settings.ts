@@ -2,6 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
+import { NODE_SETTINGS, type NodeConfig } from './node-settings.ts'
 import { OBJECT_STORE_SETTINGS, type ObjectStoreConfig } from './object-store.ts'
 import {
   count,
@@ -33,7 +34,7 @@ import { SWARM_SETTINGS, type SwarmConfig } from './swarm-settings.ts'
 export { formatListen, type Listen } from './setting-texts.ts'
 
 /** Settings that have files of their own. */
-type ConfigElsewhere = ObjectStoreConfig & SwarmConfig
+type ConfigElsewhere = ObjectStoreConfig & SwarmConfig & NodeConfig
 
 export type Config = ConfigElsewhere & {
   dataDir: string
@@ -120,9 +121,9 @@ export type Config = ConfigElsewhere & {
 
 /**
  * `agent` runs builds and apps, `edge` serves the sites, `control` has everything else. Where apps are on a swarm, a `worker`
- * builds.
+ * builds, and a `node` keeps the firewall of a machine that runs apps.
  */
-export const ROLES = ['agent', 'edge', 'control', 'worker'] as const
+export const ROLES = ['agent', 'edge', 'control', 'worker', 'node'] as const
 export type Role = (typeof ROLES)[number]
 
 /** How names are proven to the CA; `auto` uses the one that works. */
@@ -147,16 +148,18 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   ),
   clusterListen: setting(
     '',
-    'Where the control process listens for edges of other machines; if none is given, it does not. What connects needs a token of `headland cluster token`.',
+    'Where the control process listens for edges and nodes of other machines; if none is given, it does not. What connects needs a token of `headland cluster token`.',
     (text) => (text === '' ? undefined : parseListen(text)),
   ),
   controlAddresses: setting(
     '',
-    'For edges on another machine than the control process: where control processes listen (`clusterListen`), separated by commas. An edge follows one of them, and the next when that is away.',
+    'For edges and nodes on another machine than the control process: where control processes listen (`clusterListen`), separated by commas. Each follows one of them, and the next when that is away.',
     parseListens,
   ),
   clusterToken: {
-    ...setting('', 'The token with which edges connect there.', (text) => (text ? new Secret(text) : undefined)),
+    ...setting('', 'The token with which edges or the node connect there.', (text) =>
+      text ? new Secret(text) : undefined,
+    ),
     isSecret: true,
   },
   ...SWARM_SETTINGS,
@@ -230,6 +233,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     isSecret: true,
   },
   ...OBJECT_STORE_SETTINGS,
+  ...NODE_SETTINGS,
   registry: setting(
     '',
     'Address of a registry for images, with the path above its repositories: each output is kept there as an OCI image, `account/app` below it. If none is given, outputs are on the disk only.',
@@ -323,7 +327,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
   roles: setting(
     'agent,edge,control',
-    'Processes of the service that `serve` runs, separated by commas; those that are left out run under another `serve` on the same data folder. With `engine` `swarm`, each machine has one of `control`, `worker` and `edge`.',
+    'Processes of the service that `serve` runs, separated by commas; those that are left out run under another `serve` on the same data folder. With `engine` `swarm`, each `serve` has one of `control`, `worker`, `edge` and `node`.',
     parseRoles,
   ),
   edges: setting('1', 'Processes that serve the sites; each uses one processor.', count),

@@ -29,6 +29,8 @@ const ATTACKS = [
   "Calls from an app to the service or to another app's port",
   'Loopback and metadata in other spellings: numbers, mapped addresses, IPv6',
   'Calls to loopback services, link-local and private addresses',
+  'A firewall of a node that another program flushes, changes or switches off',
+  'Packets with the address of an edge from an app of a cluster',
   'Spoofed forwarding headers',
   'Request smuggling: two lengths, bad chunks, bare LF, and eighty more',
   'A request behind one that was refused, in the same packet',

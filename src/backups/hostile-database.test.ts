@@ -116,6 +116,8 @@ const ROWS: Record<string, string> = {
   'a value under a name that is a path': valueRow("'../../../etc/passwd'", 'NULL', "'eA=='"),
   'a value whose digest is a path': valueRow(`'${'a'.repeat(64)}'`, "'sha256:../../../../etc'", 'NULL'),
   'a value of many megabytes in a row': valueRow(`'${'a'.repeat(64)}'`, 'NULL', 'hex(zeroblob(3000000))'),
+  'rules of a firewall that are a program': `INSERT INTO node_rules (name, revision, rules) VALUES ('isolation', 1, '{"edges":["1.2.3.4; drop"]}')`,
+  'a node whose id is none': "INSERT INTO cluster_nodes (id) VALUES ('../n1')",
   'a term after which none can come':
     "INSERT INTO leadership (name, term, holder, time) VALUES ('control', 2147483647, '', 0)",
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",

@@ -8,6 +8,7 @@ import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
 import { checkCertificateNames } from '../certificates/index.ts'
 import { LIMITS, resources } from '../contract/index.ts'
+import { readAddressRange } from '../http/index.ts'
 import {
   checkDigest,
   checkedLogName,
@@ -68,6 +69,19 @@ const MAX_TERM = 1_000_000_000
 
 function term(value: Value) {
   if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > MAX_TERM) throw new Error('it is not a term')
+}
+
+function nodeId(value: Value) {
+  if (!/^[a-z0-9]{1,64}$/.test(String(value))) throw new Error('it is not the id of a node')
+}
+
+/** They become a program for the kernel's firewall. */
+function nodeRules(rules: Record<string, (string | { address: string })[]>) {
+  const addresses = Object.values(rules).flatMap((list) =>
+    list.map((one) => (typeof one === 'string' ? one : one.address)),
+  )
+  if (addresses.some((address) => readAddressRange(address)?.family !== 'ipv4'))
+    throw new Error('it has what is no IPv4 address')
 }
 
 const sinceOf = (migration: string): number => MIGRATIONS.find(({ name }) => name === migration)?.id ?? 0
@@ -204,6 +218,18 @@ const TABLES: readonly Table[] = [
     columns: { instance: id, deployment: id },
     read: (after) => statement`
       SELECT rowid AS at, instance, deployment FROM cluster_instances WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'cluster_nodes',
+    since: sinceOf('cluster nodes'),
+    columns: { id: nodeId },
+    read: (after) => statement`SELECT rowid AS at, id FROM cluster_nodes WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'node_rules',
+    since: sinceOf('cluster nodes'),
+    columns: { rules: json(nodeRules) },
+    read: (after) => statement`SELECT rowid AS at, rules FROM node_rules WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

@@ -6,6 +6,7 @@ import { openCoreModules } from '../../test/support/modules/core.ts'
 import { OF_SQLITE } from '../../test/support/postgres/databases.ts'
 import { rows, type Sql, type Statement, statement } from '../storage/index.ts'
 import { createClaims, LEASE_MS } from './claim.ts'
+import { createOperationCounts } from './counts.ts'
 import type { Queue } from './types.ts'
 
 const MANY = { quick: 1000, light: 1000, build: 1000 }
@@ -109,6 +110,23 @@ test('a claim takes the oldest operation of the account with the fewest running 
     ),
     80,
   )
+})
+
+test('what is at work is listed with its process, until its lease has run out', async (t) => {
+  const { sql, clock, fill } = await setUp(t)
+  const one = { account: 0, queue: 'build', settles: false, isCancelled: false } as const
+  const [held] = await fill([
+    { ...one, environment: 0, lease: 'held' },
+    { ...one, environment: 1, lease: 'over' },
+    { ...one, environment: 2, lease: 'none' },
+  ])
+  const { atWork } = createOperationCounts(sql)
+  const found = await atWork(clock.now())
+  assert.deepEqual(
+    found.map(({ id, owner, queue, app }) => ({ id, owner, queue, app })),
+    [{ id: held, owner: 'another', queue: 'build', app: 'a' }],
+  )
+  assert.deepEqual(await atWork(clock.now() + LEASE_MS + 1), [])
 })
 
 test('a claim reads by an index, however much waits', OF_SQLITE, async (t) => {

@@ -2,6 +2,22 @@
 import { list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 import type { OperationPath, OperationRecord } from './types.ts'
 
+/** A type and not an interface, as rows of a query are. */
+export type OperationAtWork = {
+  id: string
+  /** The name of a process. */
+  owner: string
+  queue: string
+  trigger: string
+  phase: string
+  account: string
+  app: string
+  environment: string
+}
+
+/** More than all machines of a cluster do at a time. */
+const MAX_AT_WORK = 1000
+
 export const createOperationCounts = (sql: Sql) => ({
   /** Those of the given environments that an unfinished operation is changing. */
   async reconciling(environmentIds: readonly string[], reader: Reader = sql): Promise<Set<string>> {
@@ -30,6 +46,16 @@ export const createOperationCounts = (sql: Sql) => ({
       SELECT COUNT(*) AS n FROM operations
       WHERE done_time IS NULL AND lease_owner IS NOT NULL AND queue = 'build' AND account_id = ${accountId}`)
     return row?.n ?? 0
+  },
+
+  /** What processes work on now, with the process of each. */
+  async atWork(now: number): Promise<OperationAtWork[]> {
+    return sql.query<OperationAtWork>(statement`
+      SELECT id, lease_owner AS owner, queue, trigger_name AS trigger, phase, account_id AS account, app_name AS app,
+        environment_id AS environment
+      FROM operations
+      WHERE done_time IS NULL AND lease_owner IS NOT NULL AND lease_until >= ${now}
+      ORDER BY lease_owner, id LIMIT ${MAX_AT_WORK}`)
   },
 
   /** Unfinished changes of this environment: not its creation or deletion, and no builds. */

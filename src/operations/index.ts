@@ -1,3 +1,4 @@
+export type { OperationAtWork } from './counts.ts'
 export type { LatestOperation } from './latest.ts'
 export { createOperations, type Operations } from './operations.ts'
 export { newestOperationId, type OperationOrigin } from './related.ts'

@@ -4,6 +4,7 @@ import type { CmsInstalls } from '../apps/index.ts'
 import type { KeySources, OpenForeignSql, OpenSql } from '../backups/index.ts'
 import type { Clock, NewId, Secret } from '../base/index.ts'
 import type { CommandForm, OptionValues } from '../contract/index.ts'
+import type { Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
 
 /** The services that commands use, opened on the data folder. */
@@ -15,6 +16,7 @@ export type OperatorServices = {
   users: Users
   credentials: Credentials
   cmsInstalls: CmsInstalls
+  operations: Pick<Operations, 'atWork'>
 }
 
 /** The data folder before anything in it is opened. */

@@ -11,16 +11,17 @@ export function checkRoles(config: Config) {
   if (config.engine === 'swarm') checkSwarm(config)
   else if (config.roles.includes('worker'))
     throw new Refused('The role worker needs engine swarm. On one machine, the role agent builds.')
-  checkEdge(config)
+  checkFollower(config)
 }
 
-const ROLES_OF_SWARM: readonly Role[] = ['control', 'worker', 'edge']
+const ROLES_OF_SWARM: readonly Role[] = ['control', 'worker', 'edge', 'node']
 
 /** What all control processes and workers share, or need to be reached. */
 const NEEDED: Partial<Record<Role, readonly (keyof Config)[]>> = {
   control: ['databaseUrl', 'objectStore', 'registry', 'clusterListen', 'inAppListen', 'inAppUrl'],
   worker: ['databaseUrl', 'objectStore', 'registry', 'inAppUrl'],
   edge: ['controlAddresses'],
+  node: ['controlAddresses'],
 }
 
 function checkSwarm(config: Config) {
@@ -36,12 +37,17 @@ function checkSwarm(config: Config) {
 
 const isMissing = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.length === 0)
 
-function checkEdge({ roles, controlAddresses, clusterToken }: Config) {
+/** Edges and nodes of other machines than the control process. */
+function checkFollower({ roles, controlAddresses, clusterToken }: Config) {
+  if (roles.includes('node') && (roles.length > 1 || controlAddresses.length === 0))
+    throw new Refused('The role node is for a machine without another role, and needs controlAddresses.')
   if (controlAddresses.length === 0) return
-  if (roles.join() !== 'edge')
+  const [role = ''] = roles
+  if (!['edge', 'node'].includes(roles.join()))
     throw new Refused('controlAddresses is for a machine that has edges and no other role. Set roles to edge.')
   if (!clusterToken)
-    throw new Refused("controlAddresses needs clusterToken. Make one with 'headland cluster token edge NAME' there.")
-  const { role } = readJoinToken(clusterToken.reveal())
-  if (role !== 'edge') throw new Refused(`The token of clusterToken is for the role ${role}, and not for edge.`)
+    throw new Refused(`controlAddresses needs clusterToken. Make one with 'headland cluster token ${role} NAME' there.`)
+  const token = readJoinToken(clusterToken.reveal())
+  if (token.role !== role)
+    throw new Refused(`The token of clusterToken is for the role ${token.role}, and not for ${role}.`)
 }

@@ -35,6 +35,8 @@ export async function replace({ log, running, start, moveTo, openFor, closeFor, 
   const next = await startBeside(old, { start, moveTo, openFor, closeFor })
   running.control = next.control
   running.edges = next.edges
+  running.node = next.node
+  await old.node?.stop(graceMs.control, { isReplaced: true })
   await old.control?.stop(graceMs.control, { isReplaced: true })
   if (old.agent && next.agent) {
     running.agent = next.agent
@@ -60,7 +62,7 @@ export async function replace({ log, running, start, moveTo, openFor, closeFor, 
   }
 }
 
-type Beside = Pick<Running, 'agent' | 'control' | 'edges'>
+type Beside = Pick<Running, 'agent' | 'control' | 'edges' | 'node'>
 
 /** All of them, or none. */
 async function startBeside(
@@ -83,7 +85,9 @@ async function startBeside(
     const control = old.control && (await begun(start.control({ isReload: true })))
     const edges: Beside['edges'] = []
     for (const index of old.edges.keys()) edges.push(await begun(start.edge(index)))
-    return { agent, control, edges }
+    // Both keep the same rules for a moment.
+    const node = old.node && (await begun(start.node()))
+    return { agent, control, edges, node }
   } catch (error) {
     for (const step of undo) await step()
     // The socket at which edges connect is the one of the control process that has ended.

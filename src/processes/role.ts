@@ -13,6 +13,8 @@ export async function runRole([role = '', ...args]: string[]): Promise<void> {
         return (await import('./agent.ts')).runAgentProcess(config)
       case 'edge':
         return (await import('./edge.ts')).runEdgeProcess(config)
+      case 'node':
+        return (await import('./node.ts')).runNodeProcess(config)
       case 'control':
         return (await import('./control.ts')).runControlProcess(config)
       case 'worker':

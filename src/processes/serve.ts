@@ -23,7 +23,7 @@ import { openSocket, type SharedSocket } from './sockets.ts'
 import { createStarts, type EdgeSockets, type Running, type Sockets } from './starts.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { edge: 6_000, control: 20_000, agent: 8_000 }
+const GRACE_MS = { edge: 6_000, control: 20_000, agent: 8_000, node: 6_000 }
 
 type Commands = {
   /** The file of the command line, of which all processes are started. */
@@ -56,6 +56,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     edges: [],
     control: undefined,
     agent: undefined,
+    node: undefined,
     oldAgents: new Set(),
     oldEdges: new Set(),
   }
@@ -66,7 +67,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     log.info('stopping')
     await operators?.close()
     const edges = [...running.edges, ...running.oldEdges].map((edge) => edge.stop(GRACE_MS.edge))
-    await Promise.all([...edges, running.control?.stop(GRACE_MS.control)])
+    await Promise.all([...edges, running.control?.stop(GRACE_MS.control), running.node?.stop(GRACE_MS.node)])
     // Old agents end with the last of their apps, which the newest one stops.
     await running.agent?.stop(GRACE_MS.agent)
     await Promise.all([...running.oldAgents].map((agent) => agent.stop(0)))
@@ -85,6 +86,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
       }),
     ])
     running.agent = agent
+    if (roles.includes('node')) running.node = await start.node()
     if (roles.includes('control') || roles.includes('worker')) {
       if (!isOnSwarm) await openFor(agent?.ready.gateway ?? (await gatewayOfAgent(config, log)))
       running.control = await start.control()

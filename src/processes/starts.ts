@@ -5,6 +5,7 @@ import type { Config } from '../settings.ts'
 import type { AgentBegin, AgentReady } from './agent.ts'
 import type { ControlBegin, ControlReady } from './control.ts'
 import type { EdgeBegin } from './edge.ts'
+import type { NodeBegin } from './node.ts'
 import { openSocket, type SharedSocket } from './sockets.ts'
 import { type SendSocket, type Supervised, supervise } from './supervised.ts'
 
@@ -12,6 +13,7 @@ export type Running = {
   edges: Supervised<null>[]
   control: Supervised<ControlReady> | undefined
   agent: Supervised<AgentReady> | undefined
+  node: Supervised<null> | undefined
   /** Those that were replaced, and hold apps that are not. */
   oldAgents: Set<Supervised<AgentReady>>
   /** Those that were replaced, and still have connections. */
@@ -94,6 +96,11 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
       })
       log.info({ edgePid: edge.pid(), port: edgeAddress.port }, 'the edge listens')
       return edge
+    },
+
+    node(): Promise<Supervised<null>> {
+      const begin: NodeBegin = { controls: controlsOf(config) ?? [] }
+      return supervise<null>({ clock, log, role: 'node', command: () => commandOf('node'), begin: () => begin })
     },
 
     control({ isReload = false } = {}): Promise<Supervised<ControlReady>> {

@@ -2,6 +2,8 @@
  * The firewall of a node that runs apps, as text for `nft -f -`: edges reach the published ports of apps, and nothing else does;
  * apps reach the internet, and neither each other, nor a node, nor private addresses. Docker's own rules stay as they are: the
  * table is one of its own, and is replaced as a whole.
+ *
+ * Of a connection only the replies pass unseen, so one that was made while the rules were not there ends when they are back.
  */
 import { readAddressRange, writeAddressRange } from '../http/index.ts'
 import { BRIDGE } from './names.ts'
@@ -18,6 +20,8 @@ export type Isolation = {
 }
 
 export const ISOLATION_TABLE = 'headland_apps'
+/** The set of that table which the kernel itself changes. */
+export const CONNECTED = 'connected'
 
 /** Private, shared, link-local, reserved and multicast addresses (RFC 6890). */
 const PRIVATE = [
@@ -39,11 +43,11 @@ table inet ${ISOLATION_TABLE} {
   set edges { type ipv4_addr; flags interval; auto-merge; ${elements(edges)} }
   set blocked { type ipv4_addr; flags interval; auto-merge; ${elements([...PRIVATE, ...blocked])} }
   set resolvers { type ipv4_addr; flags interval; auto-merge; ${elements(resolvers)} }
-  set connected { type ipv4_addr; flags dynamic; size ${MAX_APPS}; }
+  set ${CONNECTED} { type ipv4_addr; flags dynamic; size ${MAX_APPS}; }
 
   chain input {
     type filter hook input priority filter - 10; policy accept;
-    iifname "${BRIDGE}" ct state established accept
+    iifname "${BRIDGE}" ct direction reply ct state established accept
     iifname "${BRIDGE}" jump refuse
   }
 
@@ -58,10 +62,10 @@ table inet ${ISOLATION_TABLE} {
     fib saddr . iif oif missing drop
     meta l4proto != { tcp, udp, icmp } drop
     ct state invalid drop
-    ct state established accept
+    ct direction reply ct state established accept
     ct state related meta l4proto icmp accept
     oifname "${BRIDGE}" jump refuse
-    add @connected { ip saddr ct count over ${MAX_CONNECTIONS} } jump refuse
+    ct state new add @${CONNECTED} { ip saddr ct count over ${MAX_CONNECTIONS} } jump refuse
     ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     ${exceptions.join('\n    ')}
     ip daddr @blocked jump refuse
@@ -69,7 +73,7 @@ table inet ${ISOLATION_TABLE} {
   }
 
   chain to_app {
-    ct state established accept
+    ct direction reply ct state established accept
     ct state related meta l4proto icmp accept
     ip saddr @edges accept
     drop

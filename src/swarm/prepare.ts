@@ -27,7 +27,7 @@ export async function prepareSwarm(docker: Docker): Promise<void> {
  * On the engine of each node: a bridge of the same name, by which firewall rules find it, and on which apps do not reach each
  * other. Its addresses may be the same on every node, since no packet leaves a node with them.
  */
-export async function prepareNode(docker: Docker, subnet: string): Promise<void> {
+export async function prepareNode(docker: Pick<Docker, 'networks' | 'createNetwork'>, subnet: string): Promise<void> {
   const there = await docker.networks({ name: [NETWORK_CONFIG] })
   if (there.some(({ Name }) => Name === NETWORK_CONFIG)) return
   await docker.createNetwork({

@@ -12,7 +12,7 @@
  * before, and one that is answered later brings it. So no lease without it is left after that time. The rows make it faster: an edge
  * that has confirmed, or is not on record, is not waited for.
  */
-import { type Clock, type Log, repeat } from '../../base/index.ts'
+import { type Clock, type Log, repeat, shareNext } from '../../base/index.ts'
 import type { Purge } from '../cache/index.ts'
 import type { EdgeMember } from './member.ts'
 import type { NumberedPurge } from './messages.ts'
@@ -43,7 +43,7 @@ export async function createPurging({ clock, log, records, control, leaseMs, now
   /** The newest of another control process, which waits for the rows. Those of before this process may be waited for, too. */
   let foreign = sent
   let progress = new AbortController()
-  const readRows = joined(records.edges)
+  const readRows = shareNext(records.edges)
 
   function send(purge: NumberedPurge) {
     if (purge.number <= sent) return
@@ -51,7 +51,7 @@ export async function createPurging({ clock, log, records, control, leaseMs, now
     for (const member of members.values()) member.send(purge)
   }
 
-  const follow = joined(async () => {
+  const follow = shareNext(async () => {
     const missed = await records.purgesSince(sent)
     const before = sent
     if ('purges' in missed) for (const purge of missed.purges) send(purge)
@@ -62,7 +62,7 @@ export async function createPurging({ clock, log, records, control, leaseMs, now
   })
   const tryFollowing = () => follow().catch((error) => log.debug({ err: error }, 'the purges cannot be read'))
 
-  const write = joined(async () => {
+  const write = shareNext(async () => {
     const behind = [...members.values()].filter(isBehind)
     if (behind.length === 0) return
     const applied = new Map(behind.map((member) => [member.process, member.applied()]))
@@ -130,22 +130,5 @@ export async function createPurging({ clock, log, records, control, leaseMs, now
       forgetHints()
       await following.stop()
     },
-  }
-}
-
-/** Calls while the work is done share the next one, which begins after them. */
-function joined<T>(work: () => Promise<T>): () => Promise<T> {
-  let current: Promise<unknown> = Promise.resolve()
-  let next: Promise<T> | undefined
-  return () => {
-    next ??= current
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined
-        const mine = work()
-        current = mine
-        return mine
-      })
-    return next
   }
 }

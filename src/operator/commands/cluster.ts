@@ -1,5 +1,5 @@
 import { CLUSTER_KEY_PLACE, joinToken, TokenRefused } from '../../channel/index.ts'
-import { UsageError } from '../../contract/index.ts'
+import { JSON_OPTION, UsageError } from '../../contract/index.ts'
 import { openVault } from '../../storage/index.ts'
 import type { Command } from '../command.ts'
 
@@ -23,4 +23,12 @@ export const clusterToken: Command = {
     }
     return 0
   },
+}
+
+export const clusterStatus: Command = {
+  name: 'cluster status',
+  positionals: [],
+  summary: 'Show control processes, edges, nodes and what is being built, and what is wrong with them',
+  options: JSON_OPTION,
+  run: async (call) => (await import('../cluster/show.ts')).show(call),
 }

@@ -103,5 +103,9 @@ export type SwarmCluster = {
 }
 
 export type EngineInfo = {
-  Swarm: { LocalNodeState: string; ControlAvailable: boolean; NodeID: string }
+  /** The name of the machine. */
+  Name: string
+  MemTotal: number
+  ServerVersion: string
+  Swarm: { LocalNodeState: string; ControlAvailable: boolean; NodeID: string; NodeAddr: string }
 }

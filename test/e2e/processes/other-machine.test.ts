@@ -53,6 +53,12 @@ test('what cannot work is refused before anything is started', async (t) => {
     /Set roles to edge/,
   )
   await assert.rejects(start(edgeSettings('127.0.0.1:0', 'x')), /without port 0/)
+  const asNode = (settings: Record<string, string>) => start({ ...settings, HEADLAND_ROLES: 'node' })
+  await assert.rejects(asNode({}), /The role node is for a machine without another role, and needs controlAddresses/)
+  await assert.rejects(asNode({ HEADLAND_CONTROL_ADDRESSES: '127.0.0.1:1' }), /cluster token node NAME/)
+  const ofEdge = `edge:a:${'A'.repeat(43)}`
+  const node = { HEADLAND_CONTROL_ADDRESSES: '127.0.0.1:1', HEADLAND_CLUSTER_TOKEN: ofEdge }
+  await assert.rejects(asNode(node), /is for the role edge, and not for node/)
 })
 
 test('a token is made for roles of other machines, under names of machines', async (t) => {

@@ -58,13 +58,15 @@ const SWITCH = `
 type Options = {
   /** Whether the network between the nodes is the one in which this process is: a namespace of the test. */
   isHere?: boolean
+  /** Without it, the role of nodes makes the network of apps. */
+  hasNetwork?: boolean
 }
 
 /** With a region for each node; an empty one is none. */
 export async function startSwarm(
   test: Scope,
   regions: readonly [string, string, string],
-  { isHere = false }: Options = {},
+  { isHere = false, hasNetwork = true }: Options = {},
 ): Promise<Swarm> {
   const t = inReverse(test)
   const pid = await startSwitch(t, isHere ? [] : ['unshare', '--net'])
@@ -101,13 +103,13 @@ export async function startSwarm(
   const token = await first.docker('swarm', 'join-token', '--quiet', 'worker')
   await Promise.all(others.map((node) => node.docker('swarm', 'join', '--token', token, `${first.address}:2377`)))
   for (const [number, node] of nodes.entries()) {
-    await prepareNode(node.client, `10.211.${4 * number}.0/22`)
+    if (hasNetwork) await prepareNode(node.client, `10.211.${4 * number}.0/22`)
     node.id = (await node.client.info()).Swarm.NodeID
     const region = regions[number] ?? ''
     if (region !== '')
       await first.client.changeNode(node.id, (spec) => ({ ...spec, Labels: { ...spec.Labels, [LABEL]: region } }))
   }
-  await prepareSwarm(first.client)
+  if (hasNetwork) await prepareSwarm(first.client)
 
   return {
     nodes: nodes as unknown as Swarm['nodes'],

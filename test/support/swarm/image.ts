@@ -16,6 +16,7 @@ const NODE = '/headland/lib/node/bin/node'
 const SERVER = `
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createSocket } from 'node:dgram'
 import { connect } from 'node:net'
 
 if (process.env.CRASH) process.exit(Number(process.env.CRASH))
@@ -45,7 +46,7 @@ const pages = {
 }
 
 async function reach(query) {
-  const [host, port] = query.split(':')
+  const [, host, port] = /^\\[?(.*?)\\]?:(\\d+)$/.exec(query)
   return new Promise((resolve) => {
     const socket = connect({ host, port: Number(port), timeout: 2000 })
     const end = (how) => { socket.destroy(); resolve(how) }
@@ -53,9 +54,43 @@ async function reach(query) {
   })
 }
 
+/** By UDP, as for names: whether something comes back. */
+async function askByUdp(query) {
+  const [host, port] = query.split(':')
+  const socket = createSocket('udp4')
+  return new Promise((resolve) => {
+    const end = (how) => { socket.close(); resolve(how) }
+    const timer = setTimeout(() => end('timeout'), 2000)
+    socket.once('message', () => { clearTimeout(timer); end('answered') })
+    socket.once('error', ({ code }) => { clearTimeout(timer); end(code) })
+    socket.connect(Number(port), host, () => socket.send('?'))
+  })
+}
+
+/** One connection that stays open: whether it still carries data is asked later. */
+let held
+async function hold(query) {
+  const [host, port] = query.split(':')
+  held = connect({ host, port: Number(port), timeout: 2000 })
+  held.on('error', () => undefined)
+  return new Promise((resolve) => held.once('connect', () => resolve('connected')).once('close', () => resolve('closed')))
+}
+async function stillHeld() {
+  if (held.destroyed) return 'closed'
+  return new Promise((resolve) => {
+    const end = (how) => { clearTimeout(timer); resolve(how) }
+    const timer = setTimeout(() => end('timeout'), 2000)
+    held.once('data', () => end('answered')).once('close', () => end('closed'))
+    held.write('?')
+  })
+}
+
 createServer(async (request, response) => {
   const [path, query = ''] = request.url.split('?')
   if (path === '/reach') return response.end(await reach(query))
+  if (path === '/udp') return response.end(await askByUdp(query))
+  if (path === '/hold') return response.end(await hold(query))
+  if (path === '/held') return response.end(await stillHeld())
   const page = pages[path]
   response.statusCode = page ? 200 : 404
   response.end(page ? page() : '')

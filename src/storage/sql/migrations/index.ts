@@ -35,9 +35,10 @@ import { objectStore } from './0032-object-store.ts'
 import { values } from './0033-values.ts'
 import { leadership } from './0034-leadership.ts'
 import { controlProcesses } from './0035-control-processes.ts'
-import { acmeChallenges } from './0038-acme-challenges.ts'
 import { clusterApps } from './0036-cluster-apps.ts'
+import { acmeChallenges } from './0038-acme-challenges.ts'
 import { routed } from './0039-routed.ts'
+import { clusterNodes } from './0040-cluster-nodes.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -75,7 +76,8 @@ export const MIGRATIONS: readonly Migration[] = [
   values,
   leadership,
   controlProcesses,
-  acmeChallenges,
   clusterApps,
+  acmeChallenges,
   routed,
+  clusterNodes,
 ]
