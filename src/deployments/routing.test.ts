@@ -38,7 +38,7 @@ test('an edge that connects while the database is away gets its routes when it i
   })
   await routing.start()
   t.after(() => routing.stop())
-  const late = { revision: null } as EdgeMember
+  const late = { revision: null, sentRevision: null } as EdgeMember
   isAway = true
   serving.push(late)
   connect(late)

@@ -42,6 +42,7 @@ export function createLive(parts: Parts) {
     deployments,
     domains,
     outputs,
+    images: config.clusterListen ? images : undefined,
     folders,
     edges,
     domain,
