@@ -108,15 +108,21 @@ export function createSiteStore({ clock, log, outputs, images, maxBytes, unusedM
     isTold = bytes > maxBytes
   }
 
+  async function measure() {
+    try {
+      for (const digest of await outputs.all()) if (!stored.has(digest)) await look(digest)
+      await tidy()
+    } catch (error) {
+      log.error({ err: error }, 'the files of sites could not be measured, or not be removed')
+    }
+  }
+
   return {
     /** Removes what a dead process left, and finds what is on the disk. */
     async open() {
       await Promise.all([outputs.sweep(), images.sweep()])
-      // Measuring many files takes a while, in which nothing is removed.
-      repetition = repeat(clock, TIDY_MS, async () => {
-        for (const digest of await outputs.all()) if (!stored.has(digest)) await look(digest)
-        await tidy().catch((error) => log.error({ err: error }, 'files of sites could not be removed'))
-      })
+      // Measuring many files takes a while, which nothing waits for.
+      repetition = repeat(clock, TIDY_MS, measure, { isImmediate: true })
     },
 
     /** Resolves when the files are on the disk. */
