@@ -25,7 +25,7 @@ import type {
   ServerTarget,
   StoredOutput,
 } from './routes.ts'
-import { createSiteFiles } from './site-files.ts'
+import { createSiteFiles } from './static/site-files.ts'
 
 export type RouteChanges = ReadonlyMap<string, Routed | undefined>
 

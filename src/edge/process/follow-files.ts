@@ -105,6 +105,7 @@ export function followFiles(parts: Parts) {
       endStandIns()
       forgetUnused()
     }, standInMs)
+    timer.unref()
     begun.promise.then(() => clearTimeout(timer))
     standIns.set(environment, begun)
     return begun

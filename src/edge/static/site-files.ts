@@ -2,7 +2,7 @@
  * Where the files of static sites are: as the control process says, or, on a machine that gets them from a registry (`areFetched`),
  * as its files process says. There it also knows which environments need an output, and which outputs none of them needs any more.
  */
-import type { Access, EnvironmentRoutes, FilesReport, Routed, RouteTarget, StoredOutput } from './routes.ts'
+import type { Access, EnvironmentRoutes, FilesReport, Routed, RouteTarget, StoredOutput } from '../routes.ts'
 
 type StaticRoute = Extract<RouteTarget, { kind: 'static' }> & { access?: Access }
 
