@@ -24,6 +24,7 @@ const PARTS = {
   agent: ['processes/role', 'processes/agent'],
   edge: ['processes/role', 'processes/edge'],
   control: ['processes/role', 'processes/control'],
+  files: ['processes/role', 'processes/files'],
 }
 
 const sourceOf = (module: string) => join(TOP, 'src', `${module}.ts`)

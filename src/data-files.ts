@@ -26,6 +26,8 @@ export const filesIn = (dataDir: string) => ({
   lockOf: (role: string) => join(dataDir, `${role}.lock`),
   controlSocket: join(dataDir, 'control.sock'),
   agentSocket: join(dataDir, 'agent.sock'),
+  /** That of the process that brings files of static sites to a machine with edges only. */
+  filesSocket: join(dataDir, 'files.sock'),
   /** That of the `serve` with the control process. */
   serveSocket: join(dataDir, 'serve.sock'),
   /** That of the API, for edges that serve the portal. */

@@ -97,6 +97,7 @@ export type Config = ConfigElsewhere & {
   drainTimeout: number
   cacheMemory: number
   cacheDisk: number
+  edgeFiles: number
   countPaths: boolean
   requestLog: boolean
   requestLogBytes: number
@@ -334,6 +335,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   drainTimeout: setting('300', 'Seconds that open connections may go on after a reload, WebSockets among them.', count),
   cacheMemory: setting('268435456', 'Bytes of memory that the cache of all edges may use.', count),
   cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of all edges may use; 0 for none.', countOrNone),
+  edgeFiles: setting(
+    '21474836480',
+    'Bytes of the disk that files of static sites may use on a machine whose edges get them from `registry`; above it, those that no site uses any more are removed, the least recently used first.',
+    count,
+  ),
   countPaths: setting(
     'true',
     'Whether the most visited and the missing paths of sites are counted and kept for a month; `false` deletes them.',

@@ -8,6 +8,40 @@ import type { EdgeMember } from '../edge/index.ts'
 import { createVault, DatabaseAway } from '../storage/index.ts'
 import { createRouting } from './routing.ts'
 
+test('routes that an edge does not use yet keep no others back', async (t) => {
+  const modules = await openRoutedModules(t)
+  const { promise: used, resolve: use } = Promise.withResolvers<void>()
+  const sent: number[] = []
+  const edges = {
+    ...modules.edges,
+    /** The first routes are not in use before the test says so. */
+    setRoutes(member: EdgeMember, { revision }: { revision: number }): Promise<void> {
+      member.sentRevision = revision
+      sent.push(revision)
+      member.routed = sent.length === 1 ? used : Promise.resolve()
+      return sent.length === 1 ? used : Promise.resolve()
+    },
+  }
+  let revision = 1
+  const routing = createRouting({
+    ...modules,
+    edges,
+    environments: { ...modules.environments, routesRevision: async () => revision },
+    cookieKeyOf: createCookieKeys({ vault: createVault(Buffer.alloc(32, 1)) }),
+    domain: 'sites.example.com',
+  })
+  let isFirstOver = false
+  const first = routing.publish().then(() => {
+    isFirstOver = true
+  })
+  await until(() => sent.length === 1)
+  revision = 2
+  await routing.publish()
+  assert.deepEqual([sent, isFirstOver], [[1, 2], false])
+  use()
+  await first
+})
+
 test('an edge that connects while the database is away gets its routes when it is back', async (t) => {
   const modules = await openRoutedModules(t)
   const serving: EdgeMember[] = [modules.edge]
@@ -38,7 +72,7 @@ test('an edge that connects while the database is away gets its routes when it i
   })
   await routing.start()
   t.after(() => routing.stop())
-  const late = { revision: null } as EdgeMember
+  const late = { revision: null, sentRevision: null } as EdgeMember
   isAway = true
   serving.push(late)
   connect(late)

@@ -5,7 +5,15 @@
  */
 import { join } from 'node:path'
 import type { CookieKeys, Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
-import { type Changes, type Clock, type Log, type Repetition, repeat, systemClock } from '../base/index.ts'
+import {
+  type Changes,
+  type Clock,
+  type Log,
+  type Repetition,
+  repeat,
+  settlesWithin,
+  systemClock,
+} from '../base/index.ts'
 import type { BuildOutput, Outputs } from '../builds/index.ts'
 import {
   type Access,
@@ -15,6 +23,7 @@ import {
   MANIFEST_NAME,
   type RouteTarget,
 } from '../edge/index.ts'
+import type { Images } from '../images/index.ts'
 import type { Transaction } from '../storage/index.ts'
 import { isIndexName } from './earlier-index-name.ts'
 import type { Folders } from './folders.ts'
@@ -25,8 +34,14 @@ const FOLLOW_MS = 1000
 /** Followers of no account, but of routes. */
 const HINTS = 'routes'
 
+/** The next publication does not wait longer for the edges of this one: files on their way to one keep no other change back. */
+const CONFIRM_MS = 500
+
 /** The pause after a publication is as long as it took, up to this: a client that causes them in a loop gets half the time at most. */
 const MAX_PAUSE_MS = 1000
+
+/** A statement takes a limited number of values. */
+const AT_A_TIME = 500
 
 /** With more changes than this, everything is read instead. */
 const MAX_CHANGES = 1000
@@ -39,6 +54,8 @@ type Parts = {
   domains: Pick<Domains, 'routed'>
   deployments: Pick<Deployments, 'outputsOf' | 'earlierIndexesOf'>
   outputs: Pick<Outputs, 'filesOf' | 'edgeFolderOf'>
+  /** Given where edges of other machines get the files of static sites from a registry. */
+  images?: Pick<Images, 'referencesOf'> | undefined
   folders: Pick<Folders, 'earlier'>
   edges: Pick<Edges, 'setRoutes' | 'serving' | 'onConnected'>
   domain: string
@@ -52,34 +69,48 @@ export type OtherControls = Pick<Edges, 'routed' | 'untilOthersRouted'> & {
 }
 
 /** What live deployments are made of, by deployment. */
-type Made = { outputs: ReadonlyMap<string, BuildOutput>; indexes: ReadonlyMap<string, string> }
+type Made = {
+  outputs: ReadonlyMap<string, BuildOutput>
+  /** References of images, by output. */
+  images: ReadonlyMap<string, string>
+  indexes: ReadonlyMap<string, string>
+}
 
 export function createRouting(parts: Parts) {
-  const { clock, log, environments, cookieKeyOf, domains, deployments, outputs, folders, edges, domain, others } = parts
-  let current: Promise<void> = Promise.resolve()
+  const { clock, log, environments, cookieKeyOf, domains, deployments, outputs, images, folders, edges } = parts
+  const { domain, others } = parts
+  let current: Promise<unknown> = Promise.resolve()
   let next: Promise<void> | undefined
   /** The newest that was sent. */
   let publishedRevision = -1
   let pauseUntil = 0
   const stopping = new AbortController()
 
-  async function publishOnce(): Promise<void> {
+  /** Resolves when everything is sent, to what resolves when all edges use it. */
+  async function publishOnce(): Promise<{ used: Promise<unknown> }> {
     // The revision is read before the rows: a change in between is published twice, and never missed.
     const revision = await environments.routesRevision()
-    const behind = Map.groupBy(edges.serving(), (edge) => edge.revision)
+    const behind = Map.groupBy(edges.serving(), (edge) => edge.sentRevision)
+    const used: Promise<unknown>[] = []
     for (const [since, group] of behind) {
-      if (since !== revision) await send(group, since, revision)
-      else for (const edge of group) edge.isRouted = true
+      if (since !== revision) used.push(...(await send(group, since, revision)))
+      else for (const edge of group) used.push(confirmed(edge, revision))
     }
     publishedRevision = revision
-    await others?.routed(revision)
+    return { used: Promise.all(used).then(() => others?.routed(revision)) }
   }
 
-  async function send(group: readonly EdgeMember[], since: number | null, revision: number) {
+  /** It was sent the routes of now. */
+  async function confirmed(edge: EdgeMember, revision: number) {
+    if (edge.revision === revision) edge.isRouted = true
+    else await edge.routed
+  }
+
+  async function send(group: readonly EdgeMember[], since: number | null, revision: number): Promise<Promise<void>[]> {
     // One that is ahead has followed another database, as before a backup was restored.
     const changed = since === null || since > revision ? undefined : await changedSince(since)
     const sent = { routes: await readRoutes(changed), isWhole: changed === undefined, revision }
-    await Promise.all(group.map((edge) => edges.setRoutes(edge, sent)))
+    return group.map((edge) => edges.setRoutes(edge, sent))
   }
 
   async function changedSince(revision: number): Promise<string[] | undefined> {
@@ -91,12 +122,26 @@ export function createRouting(parts: Parts) {
   async function readRoutes(ids?: readonly string[]): Promise<EnvironmentRoutes[]> {
     const routable = await environments.routable(ids)
     const live = routable.flatMap(({ liveDeployment }) => liveDeployment ?? [])
-    const made = { outputs: await deployments.outputsOf(live), indexes: await deployments.earlierIndexesOf(live) }
+    const liveOutputs = await deployments.outputsOf(live)
+    const made = {
+      outputs: liveOutputs,
+      images: await imagesOf([...liveOutputs.values()]),
+      indexes: await deployments.earlierIndexesOf(live),
+    }
     const custom = await withoutOwnHosts(await domains.routed(ids))
     const found = routable.map((environment) => routesOf(environment, custom.get(environment.id) ?? [], made))
     const routed = new Set(routable.map(({ id }) => id))
     const removed = (ids ?? []).filter((id) => !routed.has(id))
     return [...found, ...removed.map((environment) => ({ environment, hosts: {} }))]
+  }
+
+  async function imagesOf(made: readonly BuildOutput[]): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
+    const wanted = images ? made.flatMap(({ kind, output }) => (kind === 'static' ? output : [])) : []
+    for (let from = 0; from < wanted.length; from += AT_A_TIME)
+      for (const [output, image] of (await images?.referencesOf(wanted.slice(from, from + AT_A_TIME))) ?? [])
+        found.set(output, image)
+    return found
   }
 
   /** After a change of the domain, a custom name may be the own host of another environment, which wins. */
@@ -131,13 +176,15 @@ export function createRouting(parts: Parts) {
     }
   }
 
-  function targetOf(environment: string, deployment: string | null, { outputs: found }: Made): RouteTarget {
+  function targetOf(environment: string, deployment: string | null, { outputs: found, images }: Made): RouteTarget {
     const made = deployment === null ? undefined : found.get(deployment)
     // Without an output, it was deleted between the two queries: the next publication does not have it.
     if (deployment === null || !made) return { kind: 'empty', environment }
     if (made.kind === 'server') return { kind: 'server', environment, deployment }
     const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST_NAME)
-    return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest }
+    const image = images.get(made.output)
+    const stored = image === undefined ? {} : { output: { digest: made.output, image } }
+    return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest, ...stored }
   }
 
   function earlierFilesOf(environment: string, deployment: string | null, { indexes }: Made) {
@@ -154,10 +201,12 @@ export function createRouting(parts: Parts) {
 
   /** Calls during a publication share the next one. */
   function publishHere(): Promise<void> {
-    next ??= pause().then(() => {
+    next ??= pause().then(async () => {
       next = undefined
       const began = performance.now()
-      current = publishOnce()
+      const sending = publishOnce()
+      current = sending
+        .then(({ used }) => settlesWithin(systemClock, used, CONFIRM_MS))
         .catch((error) => {
           // It is repeated soon: an edge that has just connected would otherwise wait for the next change of a route.
           publishedRevision = -1
@@ -166,7 +215,8 @@ export function createRouting(parts: Parts) {
         .finally(() => {
           pauseUntil = performance.now() + Math.min(performance.now() - began, MAX_PAUSE_MS)
         })
-      return current
+      await current
+      await (await sending).used
     })
     return next
   }

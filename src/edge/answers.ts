@@ -55,6 +55,8 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
         // A stored response, where that is allowed, is better than an error page.
         if (isCacheable(visit.request) && cache.answerStored(visit, target)) return
         return sendPage(visit.response, PAGES.down)
+      case 'unavailable':
+        return sendPage(visit.response, PAGES.filesMissing)
       case 'redirect':
         visit.isHit = true
         return sendRedirect(visit, target.to)
@@ -128,5 +130,6 @@ const isCacheable = (request: IncomingMessage): boolean =>
 function pageOf(target: Routed | undefined): Page {
   if (target?.kind === 'empty') return PAGES.nothingDeployed
   if (target?.kind === 'down') return PAGES.down
+  if (target?.kind === 'unavailable') return PAGES.filesMissing
   return PAGES.unknownHost
 }

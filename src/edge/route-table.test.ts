@@ -120,3 +120,80 @@ test('who may see an environment holds for each of its hosts, whatever becomes o
   const open = table.setRoutes([{ environment: 'e1', hosts }])
   assert.deepEqual([open.get('a')?.access, open.get('b')?.access], [undefined, undefined])
 })
+
+const fetched = (environment: string, deployment: string): RouteTarget => ({
+  ...{ kind: 'static', environment, deployment, earlierFiles: '/control/earlier/index' },
+  ...{ folder: '/control/files', manifest: '/control/edge/manifest' },
+  output: { digest: `sha256:${deployment}`, image: `registry/app@sha256:${deployment}` },
+})
+const here = (name: string) => ({ state: 'here', folder: `/edge/${name}`, manifest: `/edge/${name}.list` }) as const
+const routesOf = (target: RouteTarget, more = {}) => [{ environment: 'e1', hosts: { a: target }, ...more }]
+const REDIRECT: RouteTarget = { kind: 'redirect', environment: 'e1', to: 'a' }
+
+test('files of a static site are where the files process says, and nothing of another machine is used', () => {
+  const table = createRouteTable({ fetchesFiles: true })
+  const of = { environment: 'e1', deployment: 'd1' }
+  const { output } = fetched('e1', 'd1') as { output?: unknown }
+  assert.deepEqual(table.setRoutes(routesOf(fetched('e1', 'd1'))).get('a'), { kind: 'unfetched', ...of, output })
+  const found = table.setFiles('sha256:d1', here('d1')).get('a')
+  assert.deepEqual(found, { kind: 'static', ...of, folder: '/edge/d1', manifest: '/edge/d1.list' })
+  assert.deepEqual(table.setFiles('sha256:d1', { state: 'failed' }).get('a'), { kind: 'unavailable', ...of })
+  assert.equal(table.setFiles('sha256:d1', undefined).get('a')?.kind, 'unfetched')
+})
+
+test('a static site without an image cannot be served on another machine', () => {
+  const table = createRouteTable({ fetchesFiles: true })
+  const { output: _, ...target } = fetched('e1', 'd1') as Extract<RouteTarget, { kind: 'static' }>
+  assert.equal(table.setRoutes(routesOf(target)).get('a')?.kind, 'unavailable')
+  assert.equal(createRouteTable().setRoutes(routesOf(target)).get('a')?.kind, 'static')
+})
+
+test('the deployment before stands in until the files of the next are there, with the access of now', () => {
+  const table = createRouteTable({ fetchesFiles: true })
+  table.setRoutes(routesOf(fetched('e1', 'd1')))
+  table.setFiles('sha256:d1', here('d1'))
+  const access = { isHidden: true }
+  const next = { environment: 'e1', hosts: { a: fetched('e1', 'd2'), new: fetched('e1', 'd2'), b: REDIRECT }, access }
+  const changes = table.setRoutes([next])
+  assert.deepEqual(changes.get('a'), {
+    ...{ kind: 'static', environment: 'e1', deployment: 'd1', access },
+    ...{ folder: '/edge/d1', manifest: '/edge/d1.list' },
+  })
+  assert.deepEqual(changes.get('new'), changes.get('a'))
+  assert.equal(changes.get('b')?.kind, 'redirect')
+  assert.equal(table.standsInFor('e1')?.digest, 'sha256:d2')
+  assert.deepEqual(table.files.takeUnused(), [])
+  const used = table.setFiles('sha256:d2', here('d2')).get('a')
+  assert.equal(used?.kind === 'static' && used.folder, '/edge/d2')
+  assert.equal(table.standsInFor('e1'), undefined)
+  assert.deepEqual(table.files.takeUnused(), ['sha256:d1'])
+})
+
+test('a server stands in as well, wherever its instances are meanwhile', () => {
+  const table = createRouteTable({ fetchesFiles: true })
+  table.setRoutes(routesOf(server('e1', 'd1')))
+  table.setInstance('d1', running('i1'))
+  assert.equal(table.setRoutes(routesOf(fetched('e1', 'd2'))).get('a')?.kind, 'server')
+  assert.equal(table.setInstance('d1', { state: 'down' }).get('a')?.kind, 'down')
+  assert.equal(table.endStandIn('e1').get('a')?.kind, 'unfetched')
+  assert.equal(table.setInstance('d1', running('i2')).size, 0)
+})
+
+test('what has ended does not stand in again', () => {
+  const table = createRouteTable({ fetchesFiles: true })
+  table.setRoutes(routesOf(fetched('e1', 'd1')))
+  table.setFiles('sha256:d1', here('d1'))
+  table.setRoutes(routesOf(fetched('e1', 'd2')))
+  table.endStandIn('e1')
+  assert.equal(table.setRoutes(routesOf(fetched('e1', 'd3'))).get('a')?.kind, 'unfetched')
+  assert.equal(table.standsInFor('e1'), undefined)
+})
+
+test('files that no host leads to are not used, and a host of another environment is left alone', () => {
+  const table = createRouteTable({ fetchesFiles: true })
+  assert.equal(table.setFiles('sha256:d1', here('d1')).size, 0)
+  assert.deepEqual(table.files.here(), [])
+  table.setRoutes(routesOf(fetched('e1', 'd1')))
+  table.setRoutes([{ environment: 'e2', hosts: { a: server('e2', 'd9') } }])
+  assert.equal(table.setFiles('sha256:d1', here('d1')).has('a'), false)
+})

@@ -38,13 +38,22 @@ export type RouteTarget = OfEnvironment &
     | { kind: 'server'; deployment: string }
   )
 
+/** An output that edges of other machines get from the registry: its digest, and the reference of its image. */
+export type StoredOutput = { digest: string; image: string }
+
 type NeedsNoInstance =
   /** The environment exists, and nothing is deployed to it yet. */
   | { kind: 'empty' }
-  /** An absolute folder with the files, and the absolute path of their manifest. */
-  | { kind: 'static'; deployment: string; folder: string; manifest: string }
+  /**
+   * An absolute folder with the files, and the absolute path of their manifest. Both are of the machine of the control process;
+   * `output` is for edges of other machines.
+   */
+  | { kind: 'static'; deployment: string; folder: string; manifest: string; output?: StoredOutput }
   /** Another host name of the same environment. */
   | { kind: 'redirect'; to: string }
+
+/** Where the files of an output are on the machine of the edge. */
+export type FilesReport = { state: 'here'; folder: string; manifest: string } | { state: 'failed' }
 
 export type InstanceReport =
   /** At least one. */
@@ -78,8 +87,17 @@ export type Target = OfEnvironment & { access?: Access } & (
 export type StaticTarget = Extract<Target, { kind: 'static' }>
 export type ServerTarget = Extract<Target, { kind: 'server' }>
 
-/** `awaited`: the host belongs to a server whose instance was not reported yet; requests that need it wait for that. */
-export type Routed = Target | (OfEnvironment & { access?: Access; kind: 'awaited'; deployment: string })
+/**
+ * `awaited`: the host belongs to a server whose instance was not reported yet; requests that need it wait for that.
+ * `unfetched`: its files are not on this machine yet; requests wait for them. `unavailable`: they could not be got just now.
+ */
+export type Routed =
+  | Target
+  | (OfEnvironment & { access?: Access; deployment: string } & (
+        | { kind: 'awaited' }
+        | { kind: 'unavailable' }
+        | { kind: 'unfetched'; output: StoredOutput }
+      ))
 
 export type Routes = ReadonlyMap<string, Routed>
 

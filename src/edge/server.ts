@@ -34,7 +34,7 @@ import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
 import type { RequestRecords } from './request-log/record.ts'
 import type { RouteChanges } from './route-table.ts'
-import { type Access, type Routed, type Routes, toHost } from './routes.ts'
+import { type Access, type Routed, type Routes, type StoredOutput, toHost } from './routes.ts'
 import { createStatics } from './static/static.ts'
 import { createTargets } from './targets.ts'
 import { isEncrypted } from './tls/encrypted.ts'
@@ -101,6 +101,8 @@ type Parts = {
   limits?: Limits
   /** A request waits for a deployment that sleeps. */
   wake?(deployment: string): void
+  /** A request waits for these files, which are not on this machine. */
+  fetchFiles?(output: StoredOutput): void
   /** A request of an app to this deployment was refused, since it would never have ended. */
   onLoop?(deployment: string): void
   /** A fault of the edge: the visitor got a page without details. */
@@ -120,12 +122,15 @@ type RequestHandlers = {
   goOn(target: Routed | undefined): void
   refuse(page: Page): void
   /** Whether it could be answered without an instance. */
-  answerWithoutInstance?(target: Extract<Routed, { kind: 'asleep' | 'awaited' }>): boolean
+  answerWithoutInstance?(target: WithoutInstance): boolean
 }
+
+type WithoutInstance = Extract<Routed, { kind: 'asleep' | 'awaited' }>
 
 export function createEdgeServer({
   limits = LIMITS,
   wake = noop,
+  fetchFiles = noop,
   onLoop = noop,
   report = noop,
   now = Date.now,
@@ -145,7 +150,7 @@ export function createEdgeServer({
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const guard = createGuard({ limits, forwarded, now })
   const answers = createAnswers({ statics, cache, proxy, upgrades, report })
-  const pending = createPendingRequests({ limits, wake })
+  const pending = createPendingRequests({ limits, wake, fetchFiles })
   const loops = createLoops({ limits, inFlight, forwarded, onLoop })
   const observer = createObserver({ forwarded })
   /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
@@ -244,7 +249,7 @@ export function createEdgeServer({
   function route(host: string, visitor: ServerResponse | Socket, request: IncomingMessage, handlers: RequestHandlers) {
     const target = findTarget(host)
     if (!isWaiting(target)) return handlers.goOn(target)
-    if (handlers.answerWithoutInstance?.(target)) return
+    if (target.kind !== 'unfetched' && handlers.answerWithoutInstance?.(target)) return
     if (isStopping) return handlers.refuse(PAGES.down)
     const client = forwarded.clientOf(request)
     pending.add({ host, visitor, connection: request.socket, client, ...handlers }, target)
@@ -315,7 +320,8 @@ function createHttpServer(limits: Limits, shouldUpgradeCallback: (request: Incom
 /** What an environment that is not for everybody adds to all of its answers. */
 const changeOf = (access: Access | undefined) => access && ((headers: readonly string[]) => toOutward(access, headers))
 
-const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)
+const mayUpgrade = (target: Routed | undefined): boolean =>
+  target?.kind === 'server' || target?.kind === 'asleep' || target?.kind === 'awaited'
 
 /** No bytes moved for a while: is it the client's turn? An event stream may be silent for any time. */
 function isStalled(request: IncomingMessage, response: ServerResponse): boolean {

@@ -3,24 +3,13 @@
  * A push records the image before its manifest is in the registry, and a deletion forgets it last: so the registry never has
  * a manifest that is not known here, wherever a process dies.
  */
-import { randomUUID } from 'node:crypto'
-import { mkdir, statfs } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type Clock, createTurns, removeTree } from '../base/index.ts'
 import type { Digest, Sql } from '../storage/index.ts'
 import { toProblem } from './failure.ts'
-import { LayerBroken } from './layers/entry.ts'
-import { type LayerLimits, type UnpackOptions, unpackLayer } from './layers/unpack.ts'
-import { layersIn } from './manifest.ts'
+import type { LayerLimits } from './layers/unpack.ts'
 import { referenceOf } from './names.ts'
-import {
-  createMakeImage,
-  PLACES,
-  type Preparation,
-  type Prepared,
-  type Publication,
-  type Published,
-} from './publish.ts'
+import { createMakeImage, type Preparation, type Prepared, type Publication, type Published } from './publish.ts'
+import { createPull, type Destination, type Fetched, type PullOptions } from './pull.ts'
 import { createImageRecords, type ImageRecord } from './records.ts'
 import type { Waiting } from './registry/answers.ts'
 import type { RegistryClient } from './registry/client.ts'
@@ -37,11 +26,6 @@ type Parts = {
   limits: LayerLimits
 }
 
-/** Where a layer goes: the folder is made. A layer that the image does not have is skipped. */
-export type Destination = { kind: keyof typeof PLACES; folder: string }
-
-export type Fetched = { bytes: number }
-
 /** Nothing waits for a deletion, and the next collection comes. */
 const COLLECTING = { timeoutMs: 2000 }
 
@@ -57,18 +41,8 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
   const toReference = ({ repository, manifest }: Pick<ImageRecord, 'repository' | 'manifest'>): string =>
     referenceOf(host, repository, manifest)
 
+  const { inScratch, pullManifest, pullLayers } = createPull({ client, folder, limits })
   const { prepare, make } = createMakeImage({ client, records, prefix, inTurn, toReference })
-
-  /** A folder of its own, which is removed with all that is in it. */
-  async function inScratch<T>(use: (scratch: string) => Promise<T>): Promise<T> {
-    const scratch = join(folder, randomUUID())
-    await mkdir(scratch, { recursive: true, mode: 0o700 })
-    try {
-      return await use(scratch)
-    } finally {
-      await removeTree(scratch)
-    }
-  }
 
   return {
     /** Pushes layers of an image before the rest of it is known. A layer with a name is not packed again by `publish`. */
@@ -128,29 +102,11 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
   async function fetchLayers(
     output: Digest,
     destinations: readonly Destination[],
-    options: Pick<UnpackOptions, 'user' | 'time'> & Waiting,
+    options: PullOptions,
   ): Promise<Fetched> {
     const record = await records.find(output)
     if (!record?.isPushed) throw new RegistryRefused(`The registry has no image of the output ${output}.`, 404)
-    const manifest = await client.pullManifest(record.repository, record.manifest, options)
-    if (!manifest) throw new RegistryRefused(`${toReference(record)} is not in the registry any more.`, 404)
-    const layers = layersIn(manifest)
-    const wanted = destinations.flatMap(({ kind, folder: to }) => {
-      const layer = layers.find((one) => one.kind === kind)
-      return layer ? [{ ...layer, kind, to }] : []
-    })
-    await refuseTooLarge(wanted)
-    return inScratch(async (scratch) => {
-      let bytes = 0
-      for (const { kind, digest, size, to } of wanted) {
-        const file = join(scratch, kind)
-        await client.pullBlob(record.repository, { digest, size, file }, options)
-        await unpackLayer(file, to, { ...options, at: PLACES[kind], limits })
-        await removeTree(file)
-        bytes += size
-      }
-      return { bytes }
-    })
+    return pullLayers(record, await pullManifest(record, options), destinations, options)
   }
 
   /** Undefined where the image was deleted, here or in the registry. */
@@ -158,15 +114,6 @@ export function createImages({ sql, clock, client, prefix, folder, limits }: Par
     const record = await records.find(output)
     const isThere = record?.isPushed && (await client.hasManifest(record.repository, record.manifest, waiting))
     return isThere ? record : undefined
-  }
-
-  async function refuseTooLarge(layers: readonly { size: number; bytes: number }[]) {
-    const total = layers.reduce((sum, { size, bytes }) => sum + size + bytes, 0)
-    if (layers.some(({ size, bytes }) => size > limits.bytes || bytes > 2 * limits.bytes))
-      throw new LayerBroken('it is larger than allowed')
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    const { bavail, bsize } = await statfs(folder)
-    if (total > bavail * bsize) throw Object.assign(new Error('no space left for an image'), { code: 'ENOSPC' })
   }
 }
 

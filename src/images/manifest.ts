@@ -27,6 +27,7 @@ const KIND_KEY = 'headland.layer'
 const BYTES_KEY = 'headland.bytes'
 /** Of a manifest that Headland reads. */
 const MAX_LAYERS = 16
+const MAX_CONFIG_BYTES = 1024 * 1024
 
 export function configOf(
   { title, environment, workingDirectory, command, port }: ImageConfig,
@@ -95,6 +96,21 @@ export function layersIn(manifest: Buffer): ManifestLayer[] {
     checkDigest(digest)
     return { kind: kind as LayerKind, digest, size: size as number, bytes: Number(bytes) }
   })
+}
+
+/** The configuration that a manifest names. */
+export function configIn(manifest: Buffer): { digest: Digest; size: number } {
+  const { digest, size } = fieldsOf(jsonOf(manifest).config)
+  if (typeof digest !== 'string' || !isSize(size) || (size as number) > MAX_CONFIG_BYTES) throw notOurs()
+  checkDigest(digest)
+  return { digest, size: size as number }
+}
+
+/** The command of an image, by its configuration. */
+export function commandIn(config: Buffer): string[] {
+  const { Cmd: command } = fieldsOf(jsonOf(config).config)
+  if (!Array.isArray(command) || command.some((one) => typeof one !== 'string')) throw notOurs()
+  return command
 }
 
 const fieldsOf = (value: unknown): Record<string, unknown> =>

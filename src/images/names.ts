@@ -1,6 +1,6 @@
 /** Names in a registry: of the repository of an app, and of images in it. */
 import { createHash } from 'node:crypto'
-import type { Digest } from '../storage/index.ts'
+import { checkDigest, type Digest } from '../storage/index.ts'
 
 /** What the grammar of repositories allows between slashes. */
 const PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/
@@ -30,3 +30,10 @@ export const tagOf = (output: Digest): string => `output-${output.slice('sha256:
 /** What `docker run` and other tools take. */
 export const referenceOf = (host: string, repository: string, manifest: Digest): string =>
   `${host}/${repository}@${manifest}`
+
+/** The repository and the manifest that a reference names, in whichever registry. */
+export function placeIn(reference: string): { repository: string; manifest: Digest } {
+  const [, repository = '', manifest = ''] = /^[^/@]+\/([^@]+)@([^@]+)$/.exec(reference) ?? []
+  checkDigest(manifest)
+  return { repository: checkRepository(repository), manifest }
+}

@@ -183,9 +183,20 @@ async function* contentsOfRules(rules: string): AsyncGenerator<Content> {
   yield textEntry(`${PLACES.rules}/${RULES_FILE}`, rules)
 }
 
+const SERVED = ['node', SERVE, '/app']
+const SINGLE_PAGE = '--single-page'
+const BASE = '--base='
+
 function commandOf({ config: { command } }: Publication): readonly string[] {
   if (!('singlePage' in command)) return command
   const { singlePage, basePath } = command
-  const options = [...(singlePage ? ['--single-page'] : []), ...(basePath === '' ? [] : [`--base=${basePath}`])]
-  return ['node', SERVE, '/app', ...options]
+  return [...SERVED, ...(singlePage ? [SINGLE_PAGE] : []), ...(basePath === '' ? [] : [`${BASE}${basePath}`])]
+}
+
+/** How the files of a static site are served, by the command of its image; undefined for that of an app. */
+export function servedFilesOf(command: readonly string[]): ServedFiles | undefined {
+  if (SERVED.some((word, at) => command[at] !== word)) return undefined
+  const options = command.slice(SERVED.length)
+  const basePath = options.find((option) => option.startsWith(BASE))?.slice(BASE.length) ?? ''
+  return { singlePage: options.includes(SINGLE_PAGE), basePath }
 }

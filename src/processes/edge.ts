@@ -44,6 +44,7 @@ export async function runEdgeProcess(config: Config) {
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
     controls: controls ?? [files.controlSocket],
     agentSocket: files.agentSocket,
+    filesSocket: controls && config.registry !== undefined ? files.filesSocket : undefined,
     jobSockets,
     isGone: isProcessGone,
   })

@@ -8,6 +8,7 @@
  *   5  the new agent takes over                            apps go on in the old agent until they sleep, crash or are replaced
  *   6  the new control process works on operations
  *   7  the old edges drain                                 they accept no more; open connections may take a while
+ *   8  the files process is started again                  what is on the disk is served without it
  *
  * If one of the new processes does not come up in 1 to 3, the new ones are ended, and the old ones go on. The old agent ends
  * with the last of its apps.
@@ -60,6 +61,7 @@ export async function replace({ log, running, start, moveTo, openFor, closeFor, 
       .catch((error) => log.error({ err: error }, 'an old edge could not be stopped'))
       .finally(() => running.oldEdges.delete(edge))
   }
+  running.files?.renew()
 }
 
 type Beside = Pick<Running, 'agent' | 'control' | 'edges' | 'node'>

@@ -8,13 +8,15 @@ export async function runRole([role = '', ...args]: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: settingFlags() })
   const { config } = loadConfig({ flags: values as Record<string, string | undefined> })
   await live(async () => {
-    switch (role as Role) {
+    switch (role as Role | 'files') {
       case 'agent':
         return (await import('./agent.ts')).runAgentProcess(config)
       case 'edge':
         return (await import('./edge.ts')).runEdgeProcess(config)
       case 'node':
         return (await import('./node.ts')).runNodeProcess(config)
+      case 'files':
+        return (await import('./files.ts')).runFilesProcess(config)
       case 'control':
         return (await import('./control.ts')).runControlProcess(config)
       case 'worker':

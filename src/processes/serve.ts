@@ -23,7 +23,7 @@ import { openSocket, type SharedSocket } from './sockets.ts'
 import { createStarts, type EdgeSockets, type Running, type Sockets } from './starts.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { edge: 6_000, control: 20_000, agent: 8_000, node: 6_000 }
+const GRACE_MS = { edge: 6_000, control: 20_000, agent: 8_000, node: 6_000, files: 1_000 }
 
 type Commands = {
   /** The file of the command line, of which all processes are started. */
@@ -54,6 +54,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
   const release = await takeDataFolder(config.dataDir, hasAgent ? [...new Set([...roles, 'agent' as const])] : roles)
   const running: Running = {
     edges: [],
+    files: undefined,
     control: undefined,
     agent: undefined,
     node: undefined,
@@ -68,6 +69,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     await operators?.close()
     const edges = [...running.edges, ...running.oldEdges].map((edge) => edge.stop(GRACE_MS.edge))
     await Promise.all([...edges, running.control?.stop(GRACE_MS.control), running.node?.stop(GRACE_MS.node)])
+    await running.files?.stop(GRACE_MS.files)
     // Old agents end with the last of their apps, which the newest one stops.
     await running.agent?.stop(GRACE_MS.agent)
     await Promise.all([...running.oldAgents].map((agent) => agent.stop(0)))
@@ -83,6 +85,9 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
       hasAgent ? start.agent(moveTo) : undefined,
       ...sockets.edges.map(async (_, index) => {
         running.edges[index] = await start.edge(index)
+      }),
+      start.files().then((files) => {
+        running.files = files
       }),
     ])
     running.agent = agent

@@ -5,12 +5,15 @@ import type { Config } from '../settings.ts'
 import type { AgentBegin, AgentReady } from './agent.ts'
 import type { ControlBegin, ControlReady } from './control.ts'
 import type { EdgeBegin } from './edge.ts'
+import type { FilesBegin } from './files.ts'
 import type { NodeBegin } from './node.ts'
 import { openSocket, type SharedSocket } from './sockets.ts'
 import { type SendSocket, type Supervised, supervise } from './supervised.ts'
 
 export type Running = {
   edges: Supervised<null>[]
+  /** Only where edges get files of static sites from a registry. */
+  files: Supervised<null> | undefined
   control: Supervised<ControlReady> | undefined
   agent: Supervised<AgentReady> | undefined
   node: Supervised<null> | undefined
@@ -101,6 +104,14 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
     node(): Promise<Supervised<null>> {
       const begin: NodeBegin = { controls: controlsOf(config) ?? [] }
       return supervise<null>({ clock, log, role: 'node', command: () => commandOf('node'), begin: () => begin })
+    },
+
+    /** Undefined where the files of static sites are on this machine already. */
+    async files(): Promise<Supervised<null> | undefined> {
+      const { controlAddresses, registry, registryPassword } = config
+      if (!first || controlAddresses.length === 0 || registry === undefined) return undefined
+      const begin: FilesBegin = { registryPassword: registryPassword?.reveal() }
+      return supervise<null>({ clock, log, role: 'files', command: () => commandOf('files'), begin: () => begin })
     },
 
     control({ isReload = false } = {}): Promise<Supervised<ControlReady>> {

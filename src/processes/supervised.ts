@@ -121,6 +121,8 @@ export async function supervise<Ready>(parts: Parts<Ready>) {
     send,
     /** Ends it at once, and starts it again. */
     restart: () => void child?.kill('SIGKILL'),
+    /** Lets it end, if it is one that ends at SIGTERM, and starts it again. */
+    renew: () => void child?.kill('SIGTERM'),
     /** Resolves when it has taken the place of another process; rejects if it ends meanwhile. */
     async takeOver() {
       send({ kind: 'takeOver' })

@@ -45,6 +45,7 @@ export function createLive(parts: Parts) {
     deployments,
     domains,
     outputs,
+    images: config.clusterListen ? images : undefined,
     folders,
     edges,
     domain,

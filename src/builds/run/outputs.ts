@@ -131,12 +131,16 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       return isOut
     },
 
+    /** Those that are complete. */
+    async all(): Promise<Digest[]> {
+      const names = (await namesIn(folder)).filter((name) => /^[0-9a-f]{64}$/.test(name))
+      return names.map((name): Digest => `sha256:${name}`)
+    },
+
     /** Removes every output that is not needed and returns how many. */
     async collect(isNeeded: (digest: Digest) => Promise<boolean>): Promise<number> {
       let count = 0
-      for (const name of await namesIn(folder)) {
-        if (/^[0-9a-f]{64}$/.test(name) && (await this.remove(`sha256:${name}`, isNeeded))) count += 1
-      }
+      for (const digest of await this.all()) if (await this.remove(digest, isNeeded)) count += 1
       return count
     },
 

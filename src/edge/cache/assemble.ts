@@ -41,6 +41,9 @@ type Note = Purge & { n: number; by: 'all' | 'switch' }
 /** Until `open` sets the configured size. */
 const MEMORY_BYTES = 256 * 1024 * 1024
 
+/** Deployments without a process, of which nothing is stored. */
+const STATIC: ReadonlySet<Routed['kind']> = new Set(['static', 'unfetched', 'unavailable'])
+
 export function assembleCache(parts: Parts) {
   const { limits, instances, forwarded, report, newestPurges, now = Date.now, mayUseStored = () => true } = parts
   let disk: Disk | undefined
@@ -136,7 +139,7 @@ export function assembleCache(parts: Parts) {
         const old = current.get(environment) ?? ofBefore(environment)
         const next = {
           deployment: target.kind === 'empty' ? undefined : target.deployment,
-          isStatic: target.kind === 'static',
+          isStatic: STATIC.has(target.kind),
         }
         current.set(environment, next)
         if (old && old.deployment !== next.deployment && !(old.isStatic && next.isStatic))

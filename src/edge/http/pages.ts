@@ -2,7 +2,13 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import { CountedResponse } from './counted-response.ts'
 
-export type Page = { status: number; title: string; text: string }
+export type Page = {
+  status: number
+  title: string
+  text: string
+  /** Seconds after which a client may try again. */
+  retryAfter?: number
+}
 
 export const PAGES = {
   badRequest: { status: 400, title: 'Bad request', text: 'The request could not be understood.' },
@@ -53,6 +59,12 @@ export const PAGES = {
     text: 'The certificate for this address is being obtained. Please try again in a few minutes.',
   },
   down: { status: 503, title: 'Not available', text: 'The application is not running at the moment.' },
+  filesMissing: {
+    status: 503,
+    title: 'Not available',
+    text: 'The files of this site could not be brought here yet. Please try again in a moment.',
+    retryAfter: 5,
+  },
   notStored: { status: 504, title: 'Not stored', text: 'Only a stored copy was asked for, and there is none.' },
   loop: {
     status: 508,
@@ -78,6 +90,7 @@ export function sendPage(response: ServerResponse, page: Page, headers: Record<s
   response.writeHead(page.status, STATUS_CODES[page.status], {
     ...HEADERS,
     'content-length': Buffer.byteLength(body),
+    ...retryAfterOf(page),
     ...headers,
   })
   response.end(body)
@@ -92,13 +105,17 @@ export type RawOptions = {
 /** The page as bytes, for a connection without a response object: one that requested an upgrade. */
 export function rawPage(page: Page, { headers = {}, changeHeaders }: RawOptions = {}): string {
   const body = render(page)
-  const all = { ...HEADERS, 'content-length': Buffer.byteLength(body), connection: 'close', ...headers }
+  const length = { 'content-length': Buffer.byteLength(body) }
+  const all = { ...HEADERS, ...length, connection: 'close', ...retryAfterOf(page), ...headers }
   const list = Object.entries(all).flatMap(([name, value]) => [name, String(value)])
   const sent = changeHeaders ? changeHeaders(list) : list
   let lines = ''
   for (let at = 0; at < sent.length; at += 2) lines += `${sent[at]}: ${sent[at + 1]}\r\n`
   return `HTTP/1.1 ${page.status} ${STATUS_CODES[page.status]}\r\n${lines}\r\n${body}`
 }
+
+const retryAfterOf = ({ retryAfter }: Page): Record<string, string> =>
+  retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
 
 /** `id` lets the owner of the site find the request in its log. */
 const render = ({ title, text }: Page, id?: string): string => `<!doctype html>

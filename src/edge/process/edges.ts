@@ -37,6 +37,8 @@ type Parts = {
   now?(): number
 }
 
+type SentRoutes = { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number }
+
 /** An edge that does not confirm its routes within this time is not waited for: it is stopped, or overloaded. */
 const ROUTES_MS = 10_000
 const ROUTED_POLL_MS = 20
@@ -131,6 +133,26 @@ export async function listenToEdges(parts: Parts) {
       .catch((error) => log.warn({ err: error }, 'an edge that is gone is still on record'))
   }
 
+  async function untilUsed(member: EdgeMember, { revision }: SentRoutes, confirmed: Promise<void> | undefined) {
+    const { sends } = member
+    const number = ++sends.sent
+    const isInUse =
+      confirmed !== undefined &&
+      (await settlesWithin(
+        clock,
+        confirmed.catch(() => undefined),
+        ROUTES_MS,
+      ))
+    // What it did not confirm is sent again.
+    if (!isInUse) member.sentRevision = member.revision
+    // Routes that were sent later may be in use already: it took them in the same order.
+    else if (number > sends.confirmed) {
+      sends.confirmed = number
+      member.revision = revision
+      member.isRouted = true
+    }
+  }
+
   const accepting = {
     greeting,
     onPeer(peer: Peer<Frame, Frame>) {
@@ -165,22 +187,16 @@ export async function listenToEdges(parts: Parts) {
       await pollUntil(clock, isRouted, { pauseMs: ROUTED_POLL_MS, timeoutMs: ROUTES_MS })
     },
 
-    /** Resolves when the edge uses these routes, is lost, or did not answer for long. */
-    async setRoutes(
-      member: EdgeMember,
-      sent: { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number },
-    ): Promise<void> {
+    /**
+     * Sends them at once. Resolves when the edge uses these routes, is lost, or did not answer for long. Later routes may be sent
+     * and confirmed meanwhile.
+     */
+    setRoutes(member: EdgeMember, sent: SentRoutes): Promise<void> {
       const confirmed = member.connection()?.call('setRoutes', sent)
-      const isInUse =
-        confirmed !== undefined &&
-        (await settlesWithin(
-          clock,
-          confirmed.catch(() => undefined),
-          ROUTES_MS,
-        ))
-      if (!isInUse) return
-      member.revision = sent.revision
-      member.isRouted = true
+      member.sentRevision = sent.revision
+      const used = untilUsed(member, sent, confirmed)
+      member.routed = Promise.all([member.routed, used])
+      return used
     },
 
     /** The edges of this process use the routes of this revision: other control processes may wait for that. */

@@ -10,6 +10,7 @@ import {
 import { doing } from '../../watchdog/index.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { EdgeServer } from '../server.ts'
+import type { FollowedFiles } from './follow-files.ts'
 import { LEASE_MS, type Lease, RENEW_MS } from './lease.ts'
 import type { ControlMethodsForEdge, EdgeMethodsForControl } from './messages.ts'
 import type { SavedCertificates } from './saved-certificates.ts'
@@ -26,26 +27,39 @@ type Parts = {
   saved: SavedRoutes
   savedCertificates: SavedCertificates
   lease: Lease
+  /** Where files of static sites are brought to this machine. */
+  files?: Pick<FollowedFiles, 'untilUsed'> | undefined
   isGone(process: string): boolean
   report(error: unknown): void
 }
 
 export function followControl(parts: Parts) {
-  const { addresses, greeting, edge, table, saved, savedCertificates, lease, isGone, report } = parts
+  const { addresses, greeting, edge, table, saved, savedCertificates, lease, files, isGone, report } = parts
   let control: Caller<ControlMethodsForEdge> | undefined
   let revision: number | null = null
+  /** Messages whose routes are not all in use yet, each with the revision before it. */
+  const waiting = new Set<{ before: number | null }>()
   let refusals = 0
   const begun = Promise.withResolvers<void>()
 
   const methods: EdgeMethodsForControl = {
-    revision: () => revision,
+    revision() {
+      const [first] = waiting
+      return first ? first.before : revision
+    },
     async setRoutes({ routes, isWhole, revision: of }) {
       doing('routes')
       edge.changeRoutes(isWhole ? table.setAllRoutes(routes) : table.setRoutes(routes))
       if (isWhole) edge.forgetOthers()
+      const message = { before: revision }
       revision = of
+      const used = files?.untilUsed(routes.map(({ environment }) => environment))
+      if (used) waiting.add(message)
       // Confirmed when a restart begins with them, too. A full disk does not keep visitors from what is new.
       await (isWhole ? saved.replace(routes) : saved.change(routes, table)).catch(report)
+      // Messages that come meanwhile are not held up.
+      await used
+      waiting.delete(message)
       // Its lease begins with the first routes of a connection, after their confirmation.
       if (!lease.isCurrent()) setImmediate(renew)
     },

@@ -48,6 +48,12 @@ export function createMember({ clock, process, isGone, leaseMs, now, onProgress 
     number: 0,
     /** The routes that it uses; null before the first. */
     revision: null as number | null,
+    /** The routes that it was sent; it may not use them yet. */
+    sentRevision: null as number | null,
+    /** How many messages with routes it was sent, and the last of those that it has confirmed. */
+    sends: { sent: 0, confirmed: 0 },
+    /** Resolves when it uses all routes that it was sent, or is not waited for. */
+    routed: Promise.resolve() as Promise<unknown>,
     /** Whether those are the routes of now, as far as this connection knows. It has no lease before. */
     isRouted: false,
     /** The number that other control processes see. */
@@ -63,6 +69,7 @@ export function createMember({ clock, process, isGone, leaseMs, now, onProgress 
     connected(opened: Caller<EdgeMethodsForControl>) {
       connection = opened
       this.isRouted = false
+      this.sentRevision = this.revision
     },
     disconnected(closed: Caller<EdgeMethodsForControl>) {
       if (connection === closed) connection = undefined

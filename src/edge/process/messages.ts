@@ -1,12 +1,13 @@
 /**
  * The messages of an edge. It follows two processes, and goes on without either of them: the control process knows which
- * deployment a host leads to and what was purged, the agent knows where the instances of deployments are.
+ * deployment a host leads to and what was purged, the agent knows where the instances of deployments are. On a machine without
+ * a control process, a third one brings the files of static sites.
  */
 import type { Stall } from '../../watchdog/index.ts'
 import type { Inspection, Purge } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
 import type { RequestRecords } from '../request-log/record.ts'
-import type { EnvironmentRoutes, InstanceReport } from '../routes.ts'
+import type { EnvironmentRoutes, InstanceReport, StoredOutput } from '../routes.ts'
 import type { EdgeCertificate, EdgeChallenges } from '../tls/types.ts'
 
 /** `isWhole`: there are no other certificates. */
@@ -22,7 +23,7 @@ export type NumberedPurge = { number: number; purge: Purge }
 
 /** What the control process asks of an edge. */
 export type EdgeMethodsForControl = {
-  /** The routes that this process was sent last; null before the first. */
+  /** The routes that this process uses; null before the first. */
   revision(argument: null): number | null
   /** Resolves when they are in use and saved. `isWhole`: there are no other environments. */
   setRoutes(argument: { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number }): Promise<void>
@@ -56,6 +57,16 @@ export type ControlMethodsForEdge = {
   stalled(stall: Stall): void
   /** A fault that the operator should know about; the edge goes on. */
   trouble(message: string): void
+}
+
+/** What an edge asks of the files process of its machine. */
+export type FilesMethodsForEdge = {
+  /** Resolves when the files of an output are on the disk: where, and where their manifest is. They stay while they are in use. */
+  ensure(output: StoredOutput): Promise<{ folder: string; manifest: string }>
+  /** The outputs that this edge uses, by digest. Resolves to those that are not on the disk. */
+  using(digests: readonly string[]): Promise<string[]>
+  /** This edge does not use these outputs any more. */
+  release(digests: readonly string[]): void
 }
 
 /** What the agent asks of an edge. */

@@ -28,9 +28,14 @@ export function createRouted({ clock, records, control }: Parts) {
   return {
     /** The edges of this process use the routes of this revision. */
     async routed(revision: number): Promise<void> {
-      if (revision === recorded) return
-      await records.setRouted(control, revision)
+      // An edge that was slow may confirm earlier routes after others have confirmed later ones.
+      if (revision <= recorded) return
+      const before = recorded
       recorded = revision
+      await records.setRouted(control, revision).catch((error) => {
+        recorded = before
+        throw error
+      })
     },
 
     /** Resolves when the edges of all other control processes use the routes of this revision, or after a time. */

@@ -12,6 +12,7 @@ import { createRouteTable } from '../route-table.ts'
 import { createEdgeServer } from '../server.ts'
 import { followAgent } from './follow-agent.ts'
 import { followControl } from './follow-control.ts'
+import { followFiles } from './follow-files.ts'
 import type { JobSocketSource } from './job-sockets.ts'
 import { createLease } from './lease.ts'
 import { reportRequests } from './report-requests.ts'
@@ -41,6 +42,8 @@ export type EdgeSettings = {
   /** Of the control processes; it follows one of them. */
   controls: readonly PeerAddress[]
   agentSocket: string
+  /** Of the process that brings the files of static sites to this machine; without it, they are where the control process says. */
+  filesSocket?: string | undefined
   /** How it gets the sockets for builds and apps; without it, they do not reach it. */
   jobSockets?: JobSocketSource
   /** Whether a process of this machine is gone; true only when it is certain. */
@@ -59,9 +62,9 @@ const LOOP_MS = 60_000
 
 export async function runEdge(settings: EdgeSettings) {
   const { name, version, listen, tls, routesFile, countsPaths, recordsRequests, cache } = settings
-  const { controls, agentSocket, jobSockets, isGone = () => false } = settings
+  const { controls, agentSocket, filesSocket, jobSockets, isGone = () => false } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
-  const table = createRouteTable()
+  const table = createRouteTable({ fetchesFiles: filesSocket !== undefined })
   const saved = createSavedRoutes(routesFile)
   const savedCertificates = createSavedCertificates(settings.certificatesFile)
   const lease = createLease()
@@ -69,6 +72,7 @@ export async function runEdge(settings: EdgeSettings) {
   const report = (error: unknown) => tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
   const edge = createEdgeServer({
     wake: (deployment) => agent.notify('wake', deployment),
+    fetchFiles: (output) => files?.want(output),
     onLoop: oncePer(LOOP_MS, (deployment) => agent.notify('loopDetected', deployment)),
     report,
     mayUseStored: lease.isCurrent,
@@ -85,6 +89,7 @@ export async function runEdge(settings: EdgeSettings) {
   await edge.openCache(cache)
   edge.changeRoutes(table.setRoutes(await saved.load()))
   if (tls) edge.secure.changeCertificates({ set: await savedCertificates.load(), removed: [] })
+  const files = filesSocket === undefined ? undefined : followFiles({ path: filesSocket, greeting, edge, table })
   const control = followControl({
     addresses: controls,
     greeting,
@@ -93,6 +98,7 @@ export async function runEdge(settings: EdgeSettings) {
     saved,
     savedCertificates,
     lease,
+    files,
     isGone,
     report,
   })
@@ -134,7 +140,7 @@ export async function runEdge(settings: EdgeSettings) {
       await requests?.stop()
       await control.sendLast(edge.takeCounts() ?? {})
       forgetStalls()
-      await Promise.all([control.stop(), agent.stop()])
+      await Promise.all([control.stop(), agent.stop(), files?.stop()])
     },
   }
 }

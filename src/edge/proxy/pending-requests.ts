@@ -1,10 +1,11 @@
 /**
- * Requests that wait for a sleeping app. The first one for a host requests that the deployment is woken; all go on when
- * the host gets another target. They are bounded in time and in number: for each connection, client and environment,
+ * Requests that wait for a sleeping app, or for the files of a static site that are not on this machine yet. The first one
+ * for a host requests that the deployment is woken, or that its files are fetched; all go on when the host gets another
+ * target. They are bounded in time and in number: for each connection, client and environment,
  * and in total. A few requests of each environment may always wait, so that an app that never starts keeps no other one
  * asleep. A request that is refused wakes its deployment as well.
  *
- *   asked       the control plane was notified; further requests for this host only wait
+ *   asked       the other process was notified; further requests for this host only wait
  *   (change)    still this deployment → asked; another one that sleeps → asked again; anything else → all go on
  *   (late)      no change in time → the next request asks again, in case the message was lost
  */
@@ -13,7 +14,7 @@ import { PAGES, type Page } from '../http/pages.ts'
 import type { Limits } from '../limits.ts'
 import { createQuota } from '../quota.ts'
 import type { RouteChanges } from '../route-table.ts'
-import type { Routed } from '../routes.ts'
+import type { Routed, StoredOutput } from '../routes.ts'
 
 export type Waiter = {
   host: string
@@ -28,11 +29,13 @@ export type Waiter = {
   refuse(page: Page): void
 }
 
-type Waiting = Extract<Routed, { kind: 'asleep' | 'awaited' }>
+type Waiting = Extract<Routed, { kind: 'asleep' | 'awaited' | 'unfetched' }>
 type Host = { askedFor: string | undefined; askedMs: number; waiters: Set<Pending> }
 type Pending = Waiter & { leave(): void }
 
-export function createPendingRequests({ limits, wake }: { limits: Limits; wake(deployment: string): void }) {
+type Parts = { limits: Limits; wake(deployment: string): void; fetchFiles(output: StoredOutput): void }
+
+export function createPendingRequests({ limits, wake, fetchFiles }: Parts) {
   const hosts = new Map<string, Host>()
   const ofEnvironments = createQuota({
     max: limits.pending,
@@ -44,12 +47,13 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
 
   function ask(host: Host, target: Waiting) {
     // For an `awaited` target the agent reports without being asked.
-    const deployment = target.kind === 'asleep' ? target.deployment : undefined
+    const deployment = target.kind === 'awaited' ? undefined : target.deployment
     const nowMs = performance.now()
     if (deployment === host.askedFor && nowMs - host.askedMs < limits.pendingMs) return
     host.askedFor = deployment
     host.askedMs = nowMs
-    if (deployment !== undefined) wake(deployment)
+    if (target.kind === 'asleep') wake(target.deployment)
+    else if (target.kind === 'unfetched') fetchFiles(target.output)
   }
 
   function admit({ connection, client }: Waiter, environment: string): boolean {
@@ -83,7 +87,7 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
       const timeout = setTimeout(() => {
         leave()
         host.askedFor = undefined
-        waiter.refuse(PAGES.late)
+        waiter.refuse(target.kind === 'unfetched' ? PAGES.filesMissing : PAGES.late)
       }, limits.pendingMs)
       waiter.visitor.once('close', leave)
       host.waiters.add(request)
@@ -129,4 +133,4 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
 export type PendingRequests = ReturnType<typeof createPendingRequests>
 
 export const isWaiting = (target: Routed | undefined): target is Waiting =>
-  target?.kind === 'asleep' || target?.kind === 'awaited'
+  target?.kind === 'asleep' || target?.kind === 'awaited' || target?.kind === 'unfetched'

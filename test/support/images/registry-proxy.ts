@@ -44,6 +44,8 @@ export async function startRegistryProxy(t: Scope, target: string) {
     set(next: Fault) {
       fault = next
     },
+    /** Ends all connections. */
+    cut: () => server.closeAllConnections(),
     pass,
   }
 }

@@ -10,7 +10,7 @@ export async function openRoutedModules(t: Scope) {
   const modules = await openModules(t)
   const domains = createDomains({ ...modules, domain: 'sites.example.com' })
   const published: { routes: EnvironmentRoutes[]; isWhole: boolean }[] = []
-  const edge = { revision: null } as EdgeMember
+  const edge = { revision: null, sentRevision: null } as EdgeMember
   type Sent = { routes: EnvironmentRoutes[]; isWhole: boolean; revision: number }
   const edges = {
     serving: () => [edge],
@@ -18,6 +18,7 @@ export async function openRoutedModules(t: Scope) {
     async setRoutes(member: EdgeMember, { routes, isWhole, revision }: Sent) {
       published.push({ routes, isWhole })
       member.revision = revision
+      member.sentRevision = revision
     },
     onConnected: () => () => undefined,
   }

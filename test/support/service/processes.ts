@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { startTimeOf, unlessGone } from '../../../src/base/index.ts'
 
-export type Role = 'agent' | 'edge' | 'control'
+export type Role = 'agent' | 'edge' | 'control' | 'files'
 
 /** The newest of each role. */
 export const processesOf = (servicePid: number): Partial<Record<Role, number>> =>

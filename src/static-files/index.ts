@@ -1,0 +1,2 @@
+export { serveSiteFiles } from './serve.ts'
+export { createSiteStore, type SiteStore } from './store.ts'
