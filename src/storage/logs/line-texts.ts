@@ -1,0 +1,41 @@
+/** The text of numbered lines, one JSON object each, as it is in files, in rows and in the object store. */
+import type { NumberedLine } from './line-writer.ts'
+
+export const textOf = (line: NumberedLine): string => `${JSON.stringify(line)}\n`
+
+/** A line that is incomplete because its process died is left out. */
+export function parseLines<Line extends NumberedLine>(text: string): Line[] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line) as Line]
+      } catch (error) {
+        if (error instanceof SyntaxError) return []
+        throw error
+      }
+    })
+}
+
+/** Every line begins with its number. */
+const NUMBER = /^\{"number":(\d+)/
+
+/** The number of the first line. */
+export const numberOf = (text: string): number => Number(NUMBER.exec(text)?.[1])
+
+/** The same lines, the first of which has this number, and each the next one. */
+export function renumbered(text: string, first: number): string {
+  let next = first
+  return text
+    .split('\n')
+    .map((line) => line.replace(NUMBER, () => `{"number":${next++}`))
+    .join('\n')
+}
+
+/** The lines that fit, and at least one. */
+export function firstLines(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text
+  const end = text.lastIndexOf('\n', maxCharacters) + 1
+  return text.slice(0, end > 0 ? end : text.indexOf('\n') + 1)
+}
