@@ -35,6 +35,7 @@ import { objectStore } from './0032-object-store.ts'
 import { values } from './0033-values.ts'
 import { leadership } from './0034-leadership.ts'
 import { controlProcesses } from './0035-control-processes.ts'
+import { logChunks } from './0037-log-chunks.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -72,4 +73,5 @@ export const MIGRATIONS: readonly Migration[] = [
   values,
   leadership,
   controlProcesses,
+  logChunks,
 ]
