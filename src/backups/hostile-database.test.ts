@@ -82,6 +82,10 @@ const valueRow = (name: string, digest: string, body: string): string => `
   SELECT id, ${name}, 4096, ${digest}, ${body}, 1, 1 FROM environments LIMIT 1`
 
 /** A stored plan with one change. */
+const chunkRow = (name: string, number: string, lines: string): string => `
+  INSERT INTO log_chunks (log_name, first_number, last_number, bytes, write_id, lines)
+  VALUES (${name}, ${number}, ${number}, 0, '', ${lines})`
+
 const plan = (change: object): string =>
   JSON.stringify({
     rootDirectory: '',
@@ -116,6 +120,12 @@ const ROWS: Record<string, string> = {
   'a value under a name that is a path': valueRow("'../../../etc/passwd'", 'NULL', "'eA=='"),
   'a value whose digest is a path': valueRow(`'${'a'.repeat(64)}'`, "'sha256:../../../../etc'", 'NULL'),
   'a value of many megabytes in a row': valueRow(`'${'a'.repeat(64)}'`, 'NULL', 'hex(zeroblob(3000000))'),
+  'lines of a log that is a path': chunkRow("'../../../etc'", '1', "''"),
+  'lines whose number is text': chunkRow("'builds/a'", "'x'", "''"),
+  'lines of many megabytes in a row': chunkRow("'builds/a'", '1', 'hex(zeroblob(3000000))'),
+  'a log whose next number is no number': `
+    INSERT INTO log_heads (log_name, last_number, open_number, open_bytes, closed_bytes, loose_number, loose_count, loose_bytes)
+    VALUES ('builds/a', 1e300, 1, 0, 0, 1, 0, 0)`,
   'a term after which none can come':
     "INSERT INTO leadership (name, term, holder, time) VALUES ('control', 2147483647, '', 0)",
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",

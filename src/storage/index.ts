@@ -6,6 +6,7 @@ export { type CurrentTerm, createCurrentTerm } from './leadership/current-term.t
 export { type Election, LeadershipLost } from './leadership/election.ts'
 export { createLeadership, type Leadership, type LeaderWork, type Term } from './leadership/leadership.ts'
 export * from './logs/line-log.ts'
+export { MAX_CHUNK_BYTES } from './logs/line-texts.ts'
 export type { LogMoving } from './logs/log-moving.ts'
 export { checkedLogName } from './logs/log-places.ts'
 export { openLineLogs } from './logs/open-logs.ts'

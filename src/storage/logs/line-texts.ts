@@ -1,6 +1,9 @@
 /** The text of numbered lines, one JSON object each, as it is in files, in rows and in the object store. */
 import type { NumberedLine } from './line-writer.ts'
 
+/** No row of the database has more lines than this, however many bytes their characters take. */
+export const MAX_CHUNK_BYTES = 2 * 1024 * 1024
+
 export const textOf = (line: NumberedLine): string => `${JSON.stringify(line)}\n`
 
 /** A line that is incomplete because its process died is left out. */

@@ -19,8 +19,12 @@ lineLogsSuite('rows', {
       transaction: (work, options) =>
         isFull ? Promise.reject(new StorageUnavailable('the disk is full')) : sql.transaction(work, options),
     }
-    const mend = async () => void (isFull = false)
-    return { logs: createSharedLogs({ sql: full, clock: systemClock }), mend }
+    return {
+      logs: createSharedLogs({ sql: full, clock: systemClock }),
+      async mend() {
+        isFull = false
+      },
+    }
   },
 })
 
