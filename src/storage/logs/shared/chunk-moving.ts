@@ -54,6 +54,8 @@ export function createChunkMoving({ sql, stored }: Parts): LogMoving {
   }
 
   return {
+    isShared: true,
+
     async list(parent, options) {
       return (await headNames(sql, options)).filter((name) => name.startsWith(`${parent}/`) && isLogName(name))
     },
