@@ -2,8 +2,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
 import { absent } from '../../base/index.ts'
-import { parseLines } from './line-texts.ts'
-import type { NumberedLine } from './line-writer.ts'
+import { type NumberedLine, parseLines } from './line-texts.ts'
 
 const PIECE_BYTES = 256 * 1024
 /** No line is longer than this in the file. */

@@ -1,10 +1,11 @@
 /** Logs in files: numbered lines, one JSON object each; closed parts of them may be in an object store. */
+
 import { rm } from 'node:fs/promises'
 import { type Clock, systemClock } from '../../base/index.ts'
 import { createFilePlace } from './file-place.ts'
 import { endOf, firstTimeOf, openTail } from './line-files.ts'
 import { createLineReader } from './line-reader.ts'
-import type { NumberedLine } from './line-writer.ts'
+import type { NumberedLine } from './line-texts.ts'
 import { type LogPlaces, logPlacesIn } from './log-places.ts'
 import { createLogSet, type LineLogs, type LogTail } from './log-set.ts'
 import type { StoredParts } from './stored-parts.ts'

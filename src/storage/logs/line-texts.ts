@@ -1,5 +1,10 @@
 /** The text of numbered lines, one JSON object each, as it is in files, in rows and in the object store. */
-import type { NumberedLine } from './line-writer.ts'
+
+/** What every line of a log has, also one that is no output of a program. */
+export type NumberedLine = { number: number; time: number }
+export type LogLine = { number: number; time: number; stream: LogStream; phase: string; text: string }
+/** The output of a program, or a message of the service about it. */
+export type LogStream = 'stdout' | 'stderr' | 'service'
 
 /** No row of the database has more lines than this, however many bytes their characters take. */
 export const MAX_CHUNK_BYTES = 2 * 1024 * 1024

@@ -2,13 +2,7 @@
  * Writes one log, wherever its lines are stored: rising numbers, limits, and retries on a full disk. Lines that cannot be
  * written wait in memory, up to a limit, and are written later: a full disk must end neither the build nor the service.
  */
-import { firstLines, numberOf, renumbered, textOf } from './line-texts.ts'
-
-/** What every line of a log has, also one that is no output of a program. */
-export type NumberedLine = { number: number; time: number }
-export type LogLine = { number: number; time: number; stream: LogStream; phase: string; text: string }
-/** The output of a program, or a message of the service about it. */
-export type LogStream = 'stdout' | 'stderr' | 'service'
+import { firstLines, type LogLine, type LogStream, numberOf, renumbered, textOf } from './line-texts.ts'
 
 export type LineWriter = ReturnType<typeof createLineWriter>
 
@@ -163,8 +157,7 @@ export function createLineWriter({ place, whenFull, maxBytes, lastNumber, onWrit
       writing = place.rotateBefore(time).finally(() => {
         writing = undefined
       })
-      await writing
-      tryAgain()
+      await writing.finally(tryAgain)
     },
     /** No more lines are taken, except for the last ones. */
     isFull: () => isFull,

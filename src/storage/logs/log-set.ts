@@ -2,16 +2,11 @@
  * The logs of a service, wherever their lines are stored: who writes one, and who follows it. Most lines are the output of
  * untrusted programs. A log is limited; if it keeps its tail, the oldest part is removed first and the numbers continue.
  */
+
 import { EventEmitter } from 'node:events'
 import type { Clock } from '../../base/index.ts'
-import {
-  createLineWriter,
-  type LinePlace,
-  type LineWriter,
-  type LogLine,
-  type LogStream,
-  type NumberedLine,
-} from './line-writer.ts'
+import type { LogLine, LogStream, NumberedLine } from './line-texts.ts'
+import { createLineWriter, type LinePlace, type LineWriter } from './line-writer.ts'
 import { createProgramLog, type LineLog } from './program-log.ts'
 
 export type { LineLog, LogLine, LogStream, NumberedLine }

@@ -12,8 +12,7 @@ import { type Blob, BlobNotFound, type Blobs, type Digest } from '../blobs/blobs
 import { collectBlobs } from '../blobs/collect.ts'
 import { type Reader, type Sql, statement, type Transaction } from '../sql/sql.ts'
 import { endOf, firstLineOf } from './line-files.ts'
-import { parseLines } from './line-texts.ts'
-import type { LogLine, NumberedLine } from './line-writer.ts'
+import { type LogLine, type NumberedLine, parseLines } from './line-texts.ts'
 import { isLogName } from './log-places.ts'
 
 export type StoredPart = {

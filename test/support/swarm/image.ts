@@ -56,6 +56,15 @@ async function reach(query) {
 createServer(async (request, response) => {
   const [path, query = ''] = request.url.split('?')
   if (path === '/reach') return response.end(await reach(query))
+  if (path === '/write') {
+    const [from, to, stream] = query.split(':')
+    for (let line = Number(from); line <= Number(to); line++) process[stream].write('line ' + line + '\\n')
+    return response.end()
+  }
+  if (path === '/write-long') {
+    process.stdout.write('x'.repeat(Number(query)) + '\\n')
+    return response.end()
+  }
   const page = pages[path]
   response.statusCode = page ? 200 : 404
   response.end(page ? page() : '')

@@ -89,7 +89,7 @@ export function createBatches<Piece extends { name: string; lines: string }, Res
       begin()
       return promise
     },
-    /** Whoever waits for a turn gets it now. */
+    /** Those who wait for a turn get it now. */
     hurry: () => collecting.abort(),
     append(piece: Piece): Promise<Result> {
       const { promise, resolve, reject } = Promise.withResolvers<Result>()

@@ -4,8 +4,7 @@
  */
 import type { Clock } from '../../../base/index.ts'
 import { type Reader, type Sql, StorageUnavailable, statement } from '../../sql/sql.ts'
-import { parseLines } from '../line-texts.ts'
-import type { LogLine, NumberedLine } from '../line-writer.ts'
+import { type LogLine, type NumberedLine, parseLines } from '../line-texts.ts'
 import { checkedLogName, isLogName } from '../log-places.ts'
 import { createLogSet, type LineLogs } from '../log-set.ts'
 import type { StoredPart, StoredParts } from '../stored-parts.ts'
