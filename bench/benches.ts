@@ -24,6 +24,7 @@ import { objectStore } from './object-store.ts'
 import { operationRead } from './operation-read.ts'
 import { postgresRead, postgresWebhook } from './postgres.ts'
 import { routeChanges } from './route-changes.ts'
+import { sharedLogs } from './shared-logs.ts'
 import { start } from './start.ts'
 import { upload } from './upload.ts'
 import { webhook } from './webhook.ts'
@@ -38,6 +39,7 @@ export const BENCHES: readonly Bench[] = [
   webhook,
   postgresRead,
   postgresWebhook,
+  sharedLogs,
   nextByHand,
   idleStatic,
   capacity,

@@ -51,10 +51,14 @@ export async function examineDatabase(sql: Sql): Promise<Facts> {
 }
 
 /**
- * No process works on a copy: unfinished operations are resumed at once, and do not wait for leases of another machine.
+ * No process works on a copy: unfinished operations are resumed at once, and do not wait for leases of another machine. Requests
+ * are about visitors, and not kept in backups: their bytes are overwritten.
  */
 export async function releaseAll(sql: Sql) {
   await sql.transaction(async (tx) => {
+    await tx.query(statement`PRAGMA secure_delete = ON`)
+    await tx.query(statement`DELETE FROM log_heads WHERE log_name LIKE 'requests/%'`)
+    await tx.query(statement`DELETE FROM log_chunks WHERE log_name LIKE 'requests/%'`)
     await tx.query(statement`DELETE FROM holds`)
     await tx.query(statement`UPDATE operations SET lease_owner = NULL, lease_until = NULL WHERE done_time IS NULL`)
   })

@@ -82,6 +82,10 @@ const valueRow = (name: string, digest: string, body: string): string => `
   SELECT id, ${name}, 4096, ${digest}, ${body}, 1, 1 FROM environments LIMIT 1`
 
 /** A stored plan with one change. */
+const chunkRow = (name: string, number: string, lines: string): string => `
+  INSERT INTO log_chunks (log_name, first_number, last_number, bytes, write_id, lines)
+  VALUES (${name}, ${number}, ${number}, 0, '', ${lines})`
+
 const plan = (change: object): string =>
   JSON.stringify({
     rootDirectory: '',
@@ -118,6 +122,12 @@ const ROWS: Record<string, string> = {
   'a value of many megabytes in a row': valueRow(`'${'a'.repeat(64)}'`, 'NULL', 'hex(zeroblob(3000000))'),
   'rules of a firewall that are a program': `INSERT INTO node_rules (name, revision, rules) VALUES ('isolation', 1, '{"edges":["1.2.3.4; drop"]}')`,
   'a node whose id is none': "INSERT INTO cluster_nodes (id) VALUES ('../n1')",
+  'lines of a log that is a path': chunkRow("'../../../etc'", '1', "''"),
+  'lines whose number is text': chunkRow("'builds/a'", "'x'", "''"),
+  'lines of many megabytes in a row': chunkRow("'builds/a'", '1', 'hex(zeroblob(3000000))'),
+  'a log whose next number is no number': `
+    INSERT INTO log_heads (log_name, last_number, open_number, open_bytes, closed_bytes, loose_number, loose_count, loose_bytes)
+    VALUES ('builds/a', 1e300, 1, 0, 0, 1, 0, 0)`,
   'a term after which none can come':
     "INSERT INTO leadership (name, term, holder, time) VALUES ('control', 2147483647, '', 0)",
   'a host with a slash': "UPDATE environments SET host_label = 'a/b'",

@@ -21,7 +21,14 @@ import { temporaryFolder } from '../../test/support/folder.ts'
 import { LEADING } from '../../test/support/leading.ts'
 import { type Modules, openModules } from '../../test/support/modules/deployments.ts'
 import { createRetention } from '../retention/index.ts'
-import { createRetentionHolds, hasRetentionHold, openVault, RETENTION_HOLD_MS, statement } from '../storage/index.ts'
+import {
+  createRetentionHolds,
+  hasRetentionHold,
+  openLineLogs,
+  openVault,
+  RETENTION_HOLD_MS,
+  statement,
+} from '../storage/index.ts'
 import { openSqlite, openSqliteApart } from '../storage/sql/sqlite.ts'
 import { draftOf, pack } from './pack.ts'
 import { restore } from './restore/restore.ts'
@@ -78,6 +85,22 @@ test('the log of requests is not in a backup, other logs are', async (t) => {
   const { dataDir } = await restored(t, pieces)
   assert.deepEqual(await readdir(join(dataDir, 'logs')), ['runtime'])
   assert.deepEqual(packed.leftOut, [])
+})
+
+test('requests that are rows are not in a backup, other rows of logs are', async (t) => {
+  const modules = await openModules(t)
+  const { logs } = await openLineLogs({ ...modules, folder: '', blobs: undefined, isMoving: false, isShared: true })
+  const records = await logs.openRecords('requests/e', 1e6)
+  records.add({ time: 1, path: '/of-a-visitor' } as { time: number })
+  await records.close()
+  const log = await logs.create('builds/b', { secrets: [], whenFull: 'stop', maxBytes: 1e6 })
+  log.say('', 'of a build')
+  await log.close()
+  const pieces: Buffer[] = []
+  for await (const piece of pack(partsOf(modules)).bytes) pieces.push(piece)
+  const { dataDir } = await restored(t, pieces)
+  const database = await readFile(join(dataDir, 'headland.db'), 'latin1')
+  assert.deepEqual([database.includes('of a build'), database.includes('of-a-visitor')], [true, false])
 })
 
 const hex = (digest: string) => digest.slice('sha256:'.length)

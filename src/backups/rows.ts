@@ -12,6 +12,7 @@ import { readAddressRange } from '../http/index.ts'
 import {
   checkDigest,
   checkedLogName,
+  MAX_CHUNK_BYTES,
   MIGRATIONS,
   type Reader,
   type Row,
@@ -62,6 +63,14 @@ function serviceUser({ user }: { user: { uid: number; gid: number } }) {
 
 function logName(value: Value) {
   checkedLogName(String(value))
+}
+
+function lineNumber(value: Value) {
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Error('it is not the number of a line')
+}
+
+function chunkBytes(value: Value) {
+  if (Number(value) > MAX_CHUNK_BYTES) throw new Error('it has too many lines for a row')
 }
 
 /** PostgreSQL uses it as a number of 32 bits, and it has to rise. */
@@ -176,6 +185,22 @@ const TABLES: readonly Table[] = [
     columns: { log_name: logName, digest },
     read: (after) => statement`
       SELECT rowid AS at, log_name, digest FROM stored_logs WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'log_heads',
+    since: sinceOf('log chunks'),
+    columns: { log_name: logName, last_number: lineNumber, open_number: lineNumber, loose_number: lineNumber },
+    read: (after) => statement`
+      SELECT rowid AS at, log_name, last_number, open_number, loose_number FROM log_heads
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'log_chunks',
+    since: sinceOf('log chunks'),
+    columns: { log_name: logName, first_number: lineNumber, last_number: lineNumber, line_bytes: chunkBytes },
+    read: (after) => statement`
+      SELECT rowid AS at, log_name, first_number, last_number, octet_length(lines) AS line_bytes FROM log_chunks
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'stored_caches',

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { Accounts } from '../accounts/index.ts'
 import type { Archives } from '../archives/index.ts'
 import type { StoredKv } from '../kv/index.ts'
-import type { LogMoving } from '../storage/index.ts'
+import type { LogMoving, Term } from '../storage/index.ts'
 import { type Collect, createCollect } from './collect.ts'
 import { createDiskSpace } from './disk-space.ts'
 import { createFigures } from './figures.ts'
@@ -10,7 +10,7 @@ import { createForgetGone } from './gone.ts'
 import { createForget } from './history.ts'
 import { createKvQuota } from './kv-quota.ts'
 import { createLingering } from './lingering.ts'
-import { createLogMoves } from './log-moves.ts'
+import { createLogMoves, type LogMoves } from './log-moves.ts'
 import { createRetain } from './retain.ts'
 import { createRounds } from './round.ts'
 import { createUsage } from './usage.ts'
@@ -38,6 +38,9 @@ type Given = Omit<
   /** Undefined where values of the key-value store are files. */
   storedValues?: Pick<StoredKv, 'collect' | 'sizeOf' | 'start' | 'stop'> | undefined
 }
+
+/** A move of a log may be cut off. */
+const STOP_MS = 3000
 
 /** The whole module, for one data folder. */
 export function createRetention(given: Given) {
@@ -75,7 +78,19 @@ export function createRetention(given: Given) {
     freeBytes,
     onShortage: () => rounds.hurry(),
   })
-  const logMoves = given.logMoving && createLogMoves({ ...given, moving: given.logMoving })
+  const movesOf = (isShared: boolean): LogMoves | undefined =>
+    given.logMoving && given.logMoving.isShared === isShared
+      ? createLogMoves({ ...given, moving: given.logMoving })
+      : undefined
+  const logMoves = movesOf(false)
+
+  /** Beside its rounds, it moves logs that all processes share. */
+  function lead(term: Term): { stop(): Promise<unknown> } {
+    const [led, shared] = [rounds.lead(term), movesOf(true)]
+    shared?.start()
+    return { stop: () => Promise.all([led.stop(), shared?.stop(STOP_MS)]) }
+  }
+
   return {
     usage,
     diskSpace,
@@ -83,7 +98,7 @@ export function createRetention(given: Given) {
     freeBytes,
     kvQuota,
     /** What the leader does. */
-    lead: rounds.lead,
+    lead,
     /** `leaderKnown`: rounds begin then, so that the first one of a leader is a whole one. */
     start(leaderKnown?: Promise<void>) {
       rounds.start(leaderKnown)

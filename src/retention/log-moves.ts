@@ -38,7 +38,7 @@ export function createLogMoves({ clock, log, builds, moving }: Parts) {
       if (isFailing) log.info('logs are moved to the object store again')
       isFailing = false
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'logs stay on the disk until the object store takes them')
+      if (!isFailing) log.warn({ err: error }, 'logs stay where they are until the object store takes them')
       isFailing = true
     }
   }

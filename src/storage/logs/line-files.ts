@@ -2,7 +2,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
 import { absent } from '../../base/index.ts'
-import type { NumberedLine } from './line-writer.ts'
+import { type NumberedLine, parseLines } from './line-texts.ts'
 
 const PIECE_BYTES = 256 * 1024
 /** No line is longer than this in the file. */
@@ -101,19 +101,4 @@ export async function endOf(path: string): Promise<{ bytes: number; isTorn: bool
   } finally {
     await file.close()
   }
-}
-
-/** A line that is incomplete because its process died is left out. */
-export function parseLines<Line extends NumberedLine>(text: string): Line[] {
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Line]
-      } catch (error) {
-        if (error instanceof SyntaxError) return []
-        throw error
-      }
-    })
 }

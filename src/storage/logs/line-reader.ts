@@ -1,8 +1,9 @@
 /** Reads the lines of a log wherever they are: in its files, and in the parts of it that are in an object store. */
+
 import { stat } from 'node:fs/promises'
 import { absent } from '../../base/index.ts'
 import { endOf, openTail, piecesBackwards, type Tail } from './line-files.ts'
-import type { LogLine, NumberedLine } from './line-writer.ts'
+import type { LogLine, NumberedLine } from './line-texts.ts'
 import type { LogPlaces } from './log-places.ts'
 import type { StoredPart, StoredParts } from './stored-parts.ts'
 

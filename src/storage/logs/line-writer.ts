@@ -1,30 +1,36 @@
 /**
- * Writes the file of one log: rising numbers, limits, and retries on a full disk. Lines that cannot be written wait in
- * memory, up to a limit, and are written later: a full disk must end neither the build nor the service.
+ * Writes one log, wherever its lines are stored: rising numbers, limits, and retries on a full disk. Lines that cannot be
+ * written wait in memory, up to a limit, and are written later: a full disk must end neither the build nor the service.
  */
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
-
-/** What every line of a log has, also one that is no output of a program. */
-export type NumberedLine = { number: number; time: number }
-export type LogLine = { number: number; time: number; stream: LogStream; phase: string; text: string }
-/** The output of a program, or a message of the service about it. */
-export type LogStream = 'stdout' | 'stderr' | 'service'
+import { firstLines, type LogLine, type LogStream, numberOf, renumbered, textOf } from './line-texts.ts'
 
 export type LineWriter = ReturnType<typeof createLineWriter>
 
+/** Where the lines of one log are stored. A log that rotates has a newer part, which is written to, and an older part. */
+export type LinePlace = {
+  /** The bytes of the part that is written to. */
+  bytes(): number
+  /** Resolves when lines may be written: those that come until then are written together. */
+  turn(): Promise<void>
+  /** Lines wait that should not wait longer. */
+  hurry(): void
+  /** So many characters at most are written at a time, and one line more. */
+  maxCharacters: number
+  /**
+   * Writes whole lines, numbered one by one; or rejects, and the same lines come again, with others after them. Resolves to the
+   * number that the last of them got: a higher one than it had where another process wrote to the log.
+   */
+  append(lines: string, of: { firstTime: number; lastNumber: number }): Promise<number>
+  /** If the newer part has a line from before this time, it becomes the older part, and what was the older part is removed. */
+  rotateBefore(time: number): Promise<void>
+  close(): Promise<void>
+}
+
 type Parts = {
-  path: string
-  /** The file for the older part when the log is full. */
-  olderPath: string
+  place: LinePlace
   whenFull: 'stop' | 'rotate'
   maxBytes: number
-  /** The bytes in the file, and whether it ends in the middle of a line, because of a dying process or a full disk. */
-  bytes: number
-  isTorn: boolean
   lastNumber: number
-  /** The time of the first line in the file; undefined if there is none. */
-  firstTime: number | undefined
   onWritten(): void
 }
 
@@ -33,12 +39,13 @@ const SPEAKS_OF_AN_ERROR = /\b(error|err!|failed|failure|fatal|cannot find|excep
 /** How long to wait after the disk refused a line, and how many characters may wait meanwhile. */
 const RETRY_MS = 1000
 const MAX_UNWRITTEN_CHARACTERS = 1024 * 1024
+/** Beyond this, no more lines are collected for one write. */
+const MAX_COLLECTED_CHARACTERS = 64 * 1024
 
-export function createLineWriter(parts: Parts) {
-  const { path, olderPath, whenFull, maxBytes, lastNumber, onWritten } = parts
-  let { bytes, isTorn, firstTime } = parts
+export function createLineWriter({ place, whenFull, maxBytes, lastNumber, onWritten }: Parts) {
+  /** Of the last line that was written, and of the last one that was added. */
+  let written = lastNumber
   let number = lastNumber
-  let file: FileHandle | undefined
   let isFull = false
   let leftOut = 0
   let waiting = ''
@@ -46,7 +53,9 @@ export function createLineWriter(parts: Parts) {
   let waitingTime: number | undefined
   let writing: Promise<void> | undefined
   let retry: NodeJS.Timeout | undefined
-  const errors: number[] = []
+  /** How many callers wait until everything is written. */
+  let settling = 0
+  let errors: number[] = []
 
   function push(stream: LogStream, phase: string, line: string) {
     enqueue({ time: Date.now(), stream, phase, text: line })
@@ -54,9 +63,10 @@ export function createLineWriter(parts: Parts) {
   }
 
   function enqueue(line: Omit<LogLine, 'number'> | { time: number }) {
-    waiting += `${JSON.stringify({ number: ++number, ...line })}\n`
+    waiting += textOf({ number: ++number, ...line })
     waitingTime ??= line.time
     if (!retry) writing ??= flush()
+    if (isUrgent()) place.hurry()
   }
 
   /** A flood must not grow in memory while the disk is slow or full. */
@@ -66,17 +76,22 @@ export function createLineWriter(parts: Parts) {
   }
 
   async function flush() {
-    // Lines that arrive during a write are written together in the next one.
-    await Promise.resolve()
     while (waiting) {
-      const [taken, time] = [waiting, waitingTime]
-      waiting = ''
-      waitingTime = undefined
+      // Lines that arrive during a write are written together in the next one.
+      const turn = place.turn()
+      if (isUrgent()) place.hurry()
+      await turn
+      const taken = firstLines(waiting, place.maxCharacters)
+      const rest = waiting.slice(taken.length)
+      const firstTime = waitingTime ?? Date.now()
+      const last = rest === '' ? number : numberOf(rest) - 1
+      waiting = rest
+      waitingTime = rest === '' ? undefined : firstTime
       try {
-        await append(taken, time)
+        moveNumbers(await place.append(taken, { firstTime, lastNumber: last }), last)
       } catch {
         waiting = taken + waiting
-        waitingTime = time
+        waitingTime = firstTime
         retry = setTimeout(tryAgain, RETRY_MS).unref()
         break
       }
@@ -85,47 +100,29 @@ export function createLineWriter(parts: Parts) {
     writing = undefined
   }
 
+  /** Another process has written lines before these: what follows them gets higher numbers, too. */
+  function moveNumbers(given: number, expected: number) {
+    const by = given - expected
+    if (by > 0) {
+      errors = errors.map((line) => (line > written ? line + by : line))
+      if (waiting) waiting = renumbered(waiting, given + 1)
+      number += by
+    }
+    written = given
+  }
+
   function tryAgain() {
     retry = undefined
     if (waiting) writing ??= flush()
   }
 
-  async function append(lines: string, time: number | undefined) {
-    file ??= await openFile()
-    if (whenFull === 'rotate' && bytes > 0 && bytes + lines.length > maxBytes / 2) file = await rotate(file)
-    const whole = isTorn ? `\n${lines}` : lines
-    try {
-      await file.appendFile(whole)
-    } catch (error) {
-      // A part may have been written: all of it will be written again, and must not be there twice.
-      isTorn = await file.truncate(bytes).then(
-        () => isTorn,
-        () => true,
-      )
-      throw error
-    }
-    isTorn = false
-    bytes += Buffer.byteLength(whole)
-    firstTime ??= time
-  }
+  const isUrgent = (): boolean => settling > 0 || waiting.length > MAX_COLLECTED_CHARACTERS
 
-  async function openFile(): Promise<FileHandle> {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    return open(path, 'a', 0o600)
-  }
-
-  async function rotate(full: FileHandle): Promise<FileHandle> {
-    await moveAway(full)
-    return openFile()
-  }
-
-  async function moveAway(full: FileHandle | undefined) {
-    file = undefined
-    await full?.close()
-    await rename(path, olderPath)
-    bytes = 0
-    isTorn = false
-    firstTime = undefined
+  async function settle() {
+    settling += 1
+    if (writing) place.hurry()
+    while (writing) await writing
+    settling -= 1
   }
 
   return {
@@ -138,7 +135,7 @@ export function createLineWriter(parts: Parts) {
       }
       if (leftOut > 0) push('service', phase, `${leftOut} lines came too fast for the disk and were left out.`)
       leftOut = 0
-      if (whenFull === 'stop' && bytes + waiting.length > maxBytes) {
+      if (whenFull === 'stop' && place.bytes() + waiting.length > maxBytes) {
         isFull = true
         return push(
           'service',
@@ -154,16 +151,13 @@ export function createLineWriter(parts: Parts) {
       enqueue(record)
       return true
     },
-    /** If the file has a line from before this time, it becomes the older part, and what was the older part is removed. */
+    /** As the place does it. Lines that arrive meanwhile wait. */
     async rotateBefore(time: number) {
-      while (writing) await writing
-      if (firstTime === undefined || firstTime >= time) return
-      // Lines that arrive meanwhile wait.
-      writing = moveAway(file).finally(() => {
+      await settle()
+      writing = place.rotateBefore(time).finally(() => {
         writing = undefined
       })
-      await writing
-      tryAgain()
+      await writing.finally(tryAgain)
     },
     /** No more lines are taken, except for the last ones. */
     isFull: () => isFull,
@@ -171,19 +165,17 @@ export function createLineWriter(parts: Parts) {
     addLast: push,
     lastNumber: () => number,
     provingLine: (since: number): number => errors.find((line) => line >= since) ?? (number >= since ? number : 0),
-    /** Lines that are not in the file while no write is in progress. */
+    /** Lines that are not stored while no write is in progress. */
     unwritten: (): string => waiting,
-    /** Resolves when everything is in the file, or the disk has refused it. */
-    async settle() {
-      while (writing) await writing
-    },
-    /** Closes the file after a last attempt to write. */
+    /** Resolves when everything is stored, or was refused. */
+    settle,
+    /** After a last attempt to write. */
     async close() {
       clearTimeout(retry)
       tryAgain()
-      while (writing) await writing
+      await settle()
       clearTimeout(retry)
-      await file?.close()
+      await place.close()
       onWritten()
     },
   }

@@ -23,6 +23,8 @@ export function createLogMoving({ folder, stored, isHeld }: Parts) {
   }
 
   return {
+    /** Whether all processes have the same logs, and one of them is enough. */
+    isShared: false as boolean,
     list,
 
     /** A log to which nothing will be written any more. */

@@ -7,8 +7,8 @@ import { StringDecoder } from 'node:string_decoder'
 import { bytesInWords, type Clock } from '../../base/index.ts'
 import { doing } from '../../watchdog/index.ts'
 import { type Cleaner, compileCleaner, MAX_LINE_CHARACTERS } from './clean-line.ts'
-import { parseLines } from './line-files.ts'
-import type { LineWriter, LogLine, LogStream } from './line-writer.ts'
+import { type LogLine, type LogStream, parseLines } from './line-texts.ts'
+import type { LineWriter } from './line-writer.ts'
 import { createOutputRate, OUTPUT_RATES } from './output-rate.ts'
 
 export type LineLog = {

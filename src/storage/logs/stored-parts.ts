@@ -8,11 +8,11 @@ import { pipeline } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { createGunzip, createGzip } from 'node:zlib'
 import type { Clock } from '../../base/index.ts'
-import { BlobNotFound, type Blobs, type Digest } from '../blobs/blobs.ts'
+import { type Blob, BlobNotFound, type Blobs, type Digest } from '../blobs/blobs.ts'
 import { collectBlobs } from '../blobs/collect.ts'
-import { type Sql, statement } from '../sql/sql.ts'
-import { endOf, firstLineOf, parseLines } from './line-files.ts'
-import type { LogLine, NumberedLine } from './line-writer.ts'
+import { type Reader, type Sql, statement, type Transaction } from '../sql/sql.ts'
+import { endOf, firstLineOf } from './line-files.ts'
+import { type LogLine, type NumberedLine, parseLines } from './line-texts.ts'
 import { isLogName } from './log-places.ts'
 
 export type StoredPart = {
@@ -23,6 +23,8 @@ export type StoredPart = {
   bytes: number
   storeTime: number
 }
+
+type NewPart = Blob & { name: string; firstNumber: number; lastNumber: number; isOnly: boolean }
 
 type PartRow = { first_number: number; last_number: number; digest: Digest; bytes: number; store_time: number }
 
@@ -41,6 +43,28 @@ export function createStoredParts({ sql, clock, blobs }: { sql: Sql; clock: Cloc
       bytes: row.bytes,
       storeTime: row.store_time,
     }))
+  }
+
+  /** Compresses lines, and stores them. Until the part is recorded, they are garbage. */
+  const put = (lines: AsyncIterable<Uint8Array>): Promise<Blob> =>
+    blobs.put(pipeline(lines, createGzip(), () => undefined))
+
+  /** `isOnly`: it takes the place of the parts before it. */
+  async function record(tx: Transaction, part: NewPart) {
+    const { name, firstNumber, lastNumber, digest, bytes, isOnly } = part
+    const now = clock.now()
+    await tx.query(statement`
+      INSERT INTO stored_logs (log_name, first_number, last_number, digest, bytes, store_time)
+      VALUES (${name}, ${firstNumber}, ${lastNumber}, ${digest}, ${bytes}, ${now})
+      ON CONFLICT (log_name, first_number)
+      DO UPDATE SET last_number = ${lastNumber}, digest = ${digest}, bytes = ${bytes}, store_time = ${now}`)
+    if (isOnly)
+      await tx.query(statement`DELETE FROM stored_logs WHERE log_name = ${name} AND first_number < ${firstNumber}`)
+  }
+
+  /** The next garbage collection removes the blobs. */
+  async function forgetIn(tx: Transaction, name: string) {
+    await tx.query(statement`DELETE FROM stored_logs WHERE log_name = ${name}`)
   }
 
   return {
@@ -78,24 +102,23 @@ export function createStoredParts({ sql, clock, blobs }: { sql: Sql; clock: Cloc
         (part) => part.firstNumber <= first.number && part.lastNumber >= lastNumber,
       )
       if (isStored) return
-      const packed = pipeline(createReadStream(file), createGzip(), () => undefined)
-      const { digest, bytes } = await blobs.put(packed)
-      const now = clock.now()
-      await sql.transaction(async (tx) => {
-        await tx.query(statement`
-          INSERT INTO stored_logs (log_name, first_number, last_number, digest, bytes, store_time)
-          VALUES (${name}, ${first.number}, ${lastNumber}, ${digest}, ${bytes}, ${now})
-          ON CONFLICT (log_name, first_number)
-          DO UPDATE SET last_number = ${lastNumber}, digest = ${digest}, bytes = ${bytes}, store_time = ${now}`)
-        if (isOnly)
-          await tx.query(statement`DELETE FROM stored_logs WHERE log_name = ${name} AND first_number < ${first.number}`)
-      })
+      const blob = await put(createReadStream(file))
+      await sql.transaction((tx) => record(tx, { name, firstNumber: first.number, lastNumber, ...blob, isOnly }))
     },
 
-    /** The next garbage collection removes the blobs. */
-    async forget(name: string) {
-      await sql.transaction((tx) => tx.query(statement`DELETE FROM stored_logs WHERE log_name = ${name}`))
+    put,
+    record,
+
+    /** The number of the last line in the store; 0 while there is none. */
+    async last(reader: Reader, name: string): Promise<number> {
+      const [row] = await reader.query<{ last_number: number | null }>(
+        statement`SELECT MAX(last_number) AS last_number FROM stored_logs WHERE log_name = ${name}`,
+      )
+      return row?.last_number ?? 0
     },
+
+    forgetIn,
+    forget: (name: string): Promise<void> => sql.transaction((tx) => forgetIn(tx, name)),
 
     /** The names of all logs in a folder that have parts in the store. */
     async list(parent: string): Promise<string[]> {

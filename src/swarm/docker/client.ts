@@ -5,6 +5,7 @@
 import { type Secret as Hidden, systemClock } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { isOutOfSequence } from './failure.ts'
+import { outputIn, type TaskOutput } from './log-frames.ts'
 import { type Ask, createTransport, type TransportOptions } from './transport.ts'
 import type {
   EngineInfo,
@@ -123,6 +124,18 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
     removeService: (id: string) => remove(`/services/${encodeURIComponent(id)}`),
 
     tasks: (filters: Filters) => list<Task>('/tasks', filters),
+    /**
+     * The output of a task, and then more as it comes, until the task ends or its node is lost. `since`, in seconds since 1970: what
+     * is older is left out.
+     */
+    taskLogs: (id: string, { since, signal }: { since: number; signal: AbortSignal }): AsyncGenerator<TaskOutput> =>
+      outputIn(
+        transport.stream({
+          path: at(`/tasks/${encodeURIComponent(id)}/logs`),
+          query: { follow: '1', stdout: '1', stderr: '1', timestamps: '1', since: String(since) },
+          signal,
+        }),
+      ),
 
     secrets: (filters: Filters) => list<SwarmSecret>('/secrets', filters),
     createSecret: (name: string, labels: Labels, content: Buffer) =>

@@ -25,7 +25,10 @@ export type Ask = {
   signal?: AbortSignal | undefined
 }
 
+type StreamAsk = { path: string; query?: Readonly<Record<string, string>>; signal: AbortSignal }
+
 const TIMEOUT_MS = 30_000
+const KEEP_ALIVE_MS = 15_000
 const MAX_SOCKETS = 16
 /** Of an answer about one thing. Those about all of them have limits of their own. */
 const MAX_BYTES = 1024 * 1024
@@ -71,6 +74,41 @@ export function createTransport({ address, timeoutMs = TIMEOUT_MS }: TransportOp
         if (error instanceof DockerRefused) throw error
         const cause = late.aborted ? new Error(`no whole answer within ${timeoutMs / 1000} seconds`) : error
         throw new DockerUnreachable(what, { cause })
+      }
+    },
+
+    /**
+     * The bytes of an answer that has no end, on a connection of its own. Only its beginning is bounded in time: the caller ends it
+     * by the signal.
+     */
+    async *stream({ path, query = {}, signal }: StreamAsk): AsyncGenerator<Uint8Array> {
+      const what = `GET ${path}`
+      const late = new AbortController()
+      const timer = setTimeout(() => late.abort(), timeoutMs)
+      try {
+        const asked = request({
+          ...to,
+          method: 'GET',
+          agent: false,
+          path: `${path}?${new URLSearchParams(query)}`,
+          signal: AbortSignal.any([signal, late.signal]),
+        })
+        asked.end()
+        const [response] = (await once(asked, 'response')) as [IncomingMessage]
+        const { statusCode: status = 0 } = response
+        if (status < 200 || status > 299)
+          throw new DockerRefused(what, status, wordsOf(await collect(response, MAX_BYTES)))
+        clearTimeout(timer)
+        // A machine that is gone is noticed within minutes.
+        response.socket.setKeepAlive(true, KEEP_ALIVE_MS)
+        yield* response as AsyncIterable<Uint8Array>
+        if (!response.complete) throw new Error('its answer was cut off')
+      } catch (error) {
+        signal.throwIfAborted()
+        if (error instanceof DockerRefused) throw error
+        throw new DockerUnreachable(what, { cause: error })
+      } finally {
+        clearTimeout(timer)
       }
     },
 

@@ -91,6 +91,15 @@ createServer(async (request, response) => {
   if (path === '/udp') return response.end(await askByUdp(query))
   if (path === '/hold') return response.end(await hold(query))
   if (path === '/held') return response.end(await stillHeld())
+  if (path === '/write') {
+    const [from, to, stream] = query.split(':')
+    for (let line = Number(from); line <= Number(to); line++) process[stream].write('line ' + line + '\\n')
+    return response.end()
+  }
+  if (path === '/write-long') {
+    process.stdout.write('x'.repeat(Number(query)) + '\\n')
+    return response.end()
+  }
   const page = pages[path]
   response.statusCode = page ? 200 : 404
   response.end(page ? page() : '')

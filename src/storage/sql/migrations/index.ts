@@ -36,6 +36,7 @@ import { values } from './0033-values.ts'
 import { leadership } from './0034-leadership.ts'
 import { controlProcesses } from './0035-control-processes.ts'
 import { clusterApps } from './0036-cluster-apps.ts'
+import { logChunks } from './0037-log-chunks.ts'
 import { acmeChallenges } from './0038-acme-challenges.ts'
 import { routed } from './0039-routed.ts'
 import { clusterNodes } from './0040-cluster-nodes.ts'
@@ -77,6 +78,7 @@ export const MIGRATIONS: readonly Migration[] = [
   leadership,
   controlProcesses,
   clusterApps,
+  logChunks,
   acmeChallenges,
   routed,
   clusterNodes,
