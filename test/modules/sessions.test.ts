@@ -5,15 +5,19 @@ import { createKnownNetworks, KNOWN_NETWORKS } from '../../src/accounts/known-ne
 import { SESSION_MS } from '../../src/accounts/sessions.ts'
 import { statement } from '../../src/storage/index.ts'
 import { openCoreModules } from '../support/modules/core.ts'
+import { quickPasswordHash } from '../support/quick-password.ts'
 
-async function withOwner(t: Parameters<typeof openCoreModules>[0]) {
+async function withOwner(t: Parameters<typeof openCoreModules>[0], { isQuick = true } = {}) {
   const modules = await openCoreModules(t)
   const made = await modules.users.create('Owner@Example.com', 'agency', 'owner', { makeAccount: true })
-  return { ...modules, password: made.password?.reveal() ?? '' }
+  const password = made.password?.reveal() ?? ''
+  const hash = quickPasswordHash(password)
+  if (isQuick) await modules.sql.transaction((tx) => tx.query(statement`UPDATE users SET password_hash = ${hash}`))
+  return { ...modules, password }
 }
 
 test('a user logs in whatever the case of the address, and the session knows them', async (t) => {
-  const { sessions, password } = await withOwner(t)
+  const { sessions, password } = await withOwner(t, { isQuick: false })
   const { token } = await sessions.logIn('owner@EXAMPLE.com', password, '127.0.0.1')
   assert.equal((await sessions.find(token.reveal()))?.user.email, 'owner@example.com')
   assert.equal(await sessions.find('something else'), undefined)
@@ -60,28 +64,25 @@ test('guesses at one user from one network are refused after the burst, and allo
   await sessions.logIn('owner@example.com', password, '10.0.0.1')
 })
 
-/** Records all attempts but so many directly: a hundred slow hashes would prove no more. */
+test('wrong guesses from one network do not lock out the owner on another network', async (t) => {
+  const { sessions, password } = await withOwner(t)
+  for (let times = 0; times <= LOG_IN_LIMITS.guesses.burst; times++)
+    await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.9'))
+  await sessions.logIn('owner@example.com', password, '198.51.100.7')
+})
+
+/** Records so many attempts directly: a hundred slow hashes would prove no more. */
 async function exhaust(
   { sql, clock }: Pick<Awaited<ReturnType<typeof openCoreModules>>, 'sql' | 'clock'>,
   subject: string,
   { burst, intervalMs }: AttemptLimit,
-  left = 0,
 ) {
-  const paidUntil = clock.now() + (burst - left) * intervalMs
+  const paidUntil = clock.now() + burst * intervalMs
   await sql.transaction((tx) =>
     tx.query(statement`INSERT INTO log_in_attempts (subject, paid_until) VALUES (${subject}, ${paidUntil})
       ON CONFLICT (subject) DO UPDATE SET paid_until = ${paidUntil}`),
   )
 }
-
-test('wrong guesses from one network do not lock out the owner on another network', async (t) => {
-  const modules = await withOwner(t)
-  const { sessions, password } = modules
-  await exhaust(modules, 'guesses 203.0.113.9 owner@example.com', LOG_IN_LIMITS.guesses, 1)
-  for (const reason of ['LOG_IN_FAILED', 'TOO_MANY_LOG_INS'])
-    await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.9'), { reason })
-  await sessions.logIn('owner@example.com', password, '198.51.100.7')
-})
 
 test('many machines have a bounded number of guesses at one user, who can still log in from a known network', async (t) => {
   const modules = await withOwner(t)
@@ -95,9 +96,9 @@ test('many machines have a bounded number of guesses at one user, who can still 
   // From another address of the same /64, as a device gets a new one every day.
   await sessions.logIn('owner@example.com', password, '2001:db8:1:2:aaaa::9')
   // Guesses from the known network are still counted there.
-  await exhaust(modules, 'guesses 2001:db8:1:2::/64 owner@example.com', LOG_IN_LIMITS.guesses, 2)
-  for (const reason of ['LOG_IN_FAILED', 'LOG_IN_FAILED', 'TOO_MANY_LOG_INS'])
-    await assert.rejects(sessions.logIn('owner@example.com', 'wrong', home), { reason })
+  for (let times = 0; times < LOG_IN_LIMITS.guesses.burst; times++)
+    await assert.rejects(sessions.logIn('owner@example.com', 'wrong', home), { reason: 'LOG_IN_FAILED' })
+  await assert.rejects(sessions.logIn('owner@example.com', 'wrong', home), { reason: 'TOO_MANY_LOG_INS' })
 
   await clock.advance(LOG_IN_LIMITS.user.intervalMs)
   await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.3'), { reason: 'LOG_IN_FAILED' })
@@ -159,11 +160,10 @@ test('no made-up e-mail address is counted as another user', async (t) => {
 })
 
 test('a correct password resets the attempts of its user from that network, and from no other', async (t) => {
-  const modules = await withOwner(t)
-  const { sessions, password } = modules
+  const { sessions, password } = await withOwner(t)
   const guess = (address: string) => sessions.logIn('owner@example.com', 'wrong', address)
   for (const address of ['10.1.0.1', '10.1.0.2'])
-    await exhaust(modules, `guesses ${address} owner@example.com`, LOG_IN_LIMITS.guesses, 1)
+    for (let tries = 1; tries < LOG_IN_LIMITS.guesses.burst; tries++) await assert.rejects(guess(address))
   await sessions.logIn('owner@example.com', password, '10.1.0.1')
   for (let tries = 0; tries < 2; tries++) await assert.rejects(guess('10.1.0.1'), { reason: 'LOG_IN_FAILED' })
   await assert.rejects(guess('10.1.0.2'), { reason: 'LOG_IN_FAILED' })
@@ -171,14 +171,13 @@ test('a correct password resets the attempts of its user from that network, and 
 })
 
 test('guesses at the password of an open session are counted from any network', async (t) => {
-  const modules = await withOwner(t)
-  const { sessions, password } = modules
+  const { sessions, password } = await withOwner(t)
   const { token, session } = await sessions.logIn('owner@example.com', password, '10.0.0.1')
   const mine = { token: token.reveal(), user: session.user }
   const guess = (index: number) =>
     sessions.changePassword(mine, { password: 'guess', newPassword: 'a long enough one' }, `10.3.0.${index}`)
-  await exhaust(modules, `password of ${session.user.id}`, LOG_IN_LIMITS.guesses, 2)
-  for (const index of [1, 2]) await assert.rejects(guess(index), { reason: 'PASSWORD_WRONG' })
+  for (let index = 0; index < LOG_IN_LIMITS.guesses.burst; index++)
+    await assert.rejects(guess(index), { reason: 'PASSWORD_WRONG' })
   await assert.rejects(guess(99), { reason: 'TOO_MANY_LOG_INS' })
 })
 
