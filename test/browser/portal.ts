@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { afterEach, beforeEach } from 'node:test'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { CHROMIUM } from '../support/chromium.ts'
 import type { Scope } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service/service.ts'
@@ -162,11 +162,18 @@ const VISIT_TRIES = 4
  */
 export async function visit(page: Page, path: string) {
   for (let tries = 1; tries < VISIT_TRIES; tries++) {
-    const isThere = await page
+    const lost = Promise.withResolvers<false>()
+    const onFailure = (request: Request) => {
+      if (request.failure()?.errorText === 'net::ERR_NETWORK_CHANGED') lost.resolve(false)
+    }
+    page.on('requestfailed', onFailure)
+    const shown = page
       .goto(path)
       .then(() => page.getByRole('banner').waitFor({ timeout: TIMEOUT_MS / VISIT_TRIES }))
       .then(() => true)
       .catch(() => false)
+    const isThere = await Promise.race([shown, lost.promise])
+    page.off('requestfailed', onFailure)
     if (isThere) return
   }
   await page.goto(path)
