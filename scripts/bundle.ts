@@ -46,6 +46,8 @@ async function make() {
   const name = randomToken()
   const folder = join(BUNDLES, name)
   const imports = await bundlePrograms({ from: join(TOP, 'src'), to: folder, external: EXTERNAL })
+  // Without it, Node reads each file once more to find out what kind of module it is.
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
   for (const [part, [first = '', second]] of Object.entries(PARTS)) {
     const modules = new Set<string>()
     // What a role begins with has the other roles among its dynamic imports.

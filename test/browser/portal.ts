@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { afterEach, beforeEach } from 'node:test'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { CHROMIUM } from '../support/chromium.ts'
 import type { Scope } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service/service.ts'
@@ -110,14 +110,19 @@ export function assertQuiet(page: Page) {
   assert.deepEqual(complaints.get(page)?.splice(0), [], 'the browser complained')
 }
 
-export type Person = { email: string; password: string }
+export type Person = {
+  email: string
+  password: string
+  /** Tests share one session of this person. */
+  isShared?: true
+}
 
 /** The owner that the first start made. */
 export function ownerOf(service: TestService): Person {
   const [, email = ''] = /User +(\S+)/.exec(service.log()) ?? []
   const [, password = ''] = /Password +(\S+)/.exec(service.log()) ?? []
   assert.ok(email && password, 'the first start prints the owner and the password')
-  return { email, password }
+  return { email, password, isShared: true }
 }
 
 /** Another person of the account, made by the operator. */
@@ -132,10 +137,20 @@ export async function makePerson(
   return { email, password: created.password }
 }
 
+type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
+
+/** By password. To compare one takes more CPU time than to show most pages. */
+const sharedSessions = new Map<string, Cookies>()
+
 /** Opens a page as this person. That the log-in page works is a test of its own. */
-export async function logIn(page: Page, { email, password }: Person, path = '/') {
-  const answer = await page.request.post('/v1/session', { data: { email, password } })
-  assert.equal(answer.status(), 200, await answer.text())
+export async function logIn(page: Page, { email, password, isShared }: Person, path = '/') {
+  const shared = isShared && sharedSessions.get(password)
+  if (shared) await page.context().addCookies(shared)
+  if (!shared || (await page.request.get('/v1/session')).status() !== 200) {
+    const answer = await page.request.post('/v1/session', { data: { email, password } })
+    assert.equal(answer.status(), 200, await answer.text())
+    sharedSessions.set(password, await page.context().cookies())
+  }
   await visit(page, path)
 }
 
@@ -147,11 +162,18 @@ const VISIT_TRIES = 4
  */
 export async function visit(page: Page, path: string) {
   for (let tries = 1; tries < VISIT_TRIES; tries++) {
-    const isThere = await page
+    const lost = Promise.withResolvers<false>()
+    const onFailure = (request: Request) => {
+      if (request.failure()?.errorText === 'net::ERR_NETWORK_CHANGED') lost.resolve(false)
+    }
+    page.on('requestfailed', onFailure)
+    const shown = page
       .goto(path)
       .then(() => page.getByRole('banner').waitFor({ timeout: TIMEOUT_MS / VISIT_TRIES }))
       .then(() => true)
       .catch(() => false)
+    const isThere = await Promise.race([shown, lost.promise])
+    page.off('requestfailed', onFailure)
     if (isThere) return
   }
   await page.goto(path)

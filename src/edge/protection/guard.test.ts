@@ -1,19 +1,16 @@
 /** Protected environments behind a real edge: what visitors, programs and attackers get, and what the app gets. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { ask, askRaw, HOST, serverTarget, startTestEdge, startUpstream } from '../../../test/support/edge/edge.ts'
+import { quickPasswordHash } from '../../../test/support/quick-password.ts'
 import { until } from '../../../test/support/until.ts'
-import { makePasswordHash } from '../../passwords/index.ts'
 import type { Limits } from '../limits.ts'
 import type { Access, Protection, Target } from '../routes.ts'
 
 const PASSWORD = 'correct horse'
 const PAGE = { accept: 'text/html,application/xhtml+xml' }
-let hash: string
-before(async () => {
-  hash = await makePasswordHash(PASSWORD)
-})
+const hash = quickPasswordHash(PASSWORD)
 
 const locked = (cookieKey = 'the key'): Protection => ({ password: { hash, cookieKey } })
 const basic = (password: string) => ({ authorization: `Basic ${Buffer.from(`ci:${password}`).toString('base64')}` })
@@ -233,7 +230,7 @@ test('another password ends all cookies and what was remembered of the one befor
   const { port, edge, target } = await setUp(t)
   const cookie = await unlock(port)
   assert.equal((await ask(port, { headers: basic(PASSWORD) })).status, 200)
-  const next = { hash: await makePasswordHash('another one'), cookieKey: 'the next key' }
+  const next = { hash: quickPasswordHash('another one'), cookieKey: 'the next key' }
   edge.use({ [HOST]: { ...target, access: { protection: { password: next } } } })
   assert.equal((await ask(port, { headers: { cookie } })).status, 401)
   assert.equal((await ask(port, { headers: basic(PASSWORD) })).status, 401)

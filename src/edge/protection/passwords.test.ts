@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
+import { quickPasswordHash } from '../../../test/support/quick-password.ts'
 import { makePasswordHash } from '../../passwords/index.ts'
 import { LIMITS } from '../limits.ts'
 import { createPasswords } from './passwords.ts'
 
 const RIGHT = 'correct horse'
-let hash: string
-before(async () => {
-  hash = await makePasswordHash(RIGHT)
-})
+let hash = quickPasswordHash(RIGHT)
 
 function setUp(limits: Partial<typeof LIMITS> = {}) {
   let nowMs = 1_000_000
@@ -72,9 +70,9 @@ test('a right password is compared once, and remembered for its environment and 
   assert.equal(await check(RIGHT), 'right')
   assert.deepEqual(await check(RIGHT, { environment: 'e2' }), { retryAfterSeconds: 10 })
   pass(60_000)
-  hash = await makePasswordHash('another')
+  hash = quickPasswordHash('another')
   assert.equal(await check(RIGHT), 'wrong')
-  hash = await makePasswordHash(RIGHT)
+  hash = quickPasswordHash(RIGHT)
 })
 
 test('few comparisons wait, and few of one environment; the others are told to come again', async () => {

@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts'
 const service = await startService({ after }, { settings: { HEADLAND_START_TIMEOUT: '15' } })
 const as = await service.login()
 
-const DEPLOYMENTS = rounds({ short: 5, long: 100 })
+const DEPLOYMENTS = rounds({ short: 3, long: 100 })
 
 test(`${DEPLOYMENTS} deployments in a row under constant load fail no request`, async (t) => {
   const { name, url } = await createEnvironment(service, as)

@@ -8,7 +8,7 @@ import { nodeServer, page, reasonOf, untilDone, upload } from '../../support/ser
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
 
-const ROUNDS = rounds({ short: 3, long: 50 })
+const ROUNDS = rounds({ short: 2, long: 50 })
 const KILLS_IN_A_ROW = 3
 
 test(`kill -9 of the service at ${ROUNDS} random points of a deploy: every acknowledged upload ends`, async (t) => {

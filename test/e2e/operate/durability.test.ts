@@ -8,7 +8,7 @@ import { processesOf } from '../../support/service/processes.ts'
 import { startService } from '../../support/service/service.ts'
 import { until } from '../../support/until.ts'
 
-const ROUNDS = rounds({ short: 3, long: 50 })
+const ROUNDS = rounds({ short: 2, long: 50 })
 const BODY = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms' }
 
 test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and leaves none stuck`, async (t) => {

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
 
 const ENVIRONMENT = { displayName: 'Production', branch: 'uploadable', cmsEnvironment: 'my-wordpress' }
 
-test('the calls of the specification create an app and an environment, and its host answers', async (t) => {
-  const service = await startService(t)
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+const service = await startService(file)
+
+test('the calls of the specification create an app and an environment, and its host answers', async () => {
   const as = await service.login()
 
   const app = await service.call('/v1/accounts/default/apps?appId=shop', {
@@ -41,36 +47,20 @@ test('the calls of the specification create an app and an environment, and its h
   assert.match(site.text, /Nothing deployed yet/)
 })
 
-test('an unknown host gets a page without any information', async (t) => {
-  const service = await startService(t)
+test('an unknown host gets a page without any information', async () => {
   const site = await siteAnswer(service, 'http://unknown.localhost')
   assert.equal(site.status, 404)
   assert.doesNotMatch(site.text, /deployed|headland/i)
 })
 
-test('wpEnvironment is taken as another name for cmsEnvironment', async (t) => {
-  const service = await startService(t)
+test('wpEnvironment is taken as another name for cmsEnvironment', async () => {
   const as = await service.login()
   const { cmsEnvironment: wpEnvironment, ...rest } = ENVIRONMENT
   const environment = await createEnvironment(service, as, { body: { ...rest, wpEnvironment } })
   assert.equal(environment.cmsEnvironment, 'my-wordpress')
 })
 
-test('a restart changes nothing', async (t) => {
-  const first = await startService(t)
-  const as = await first.login()
-  const environment = await createEnvironment(first, as)
-  assert.equal(await first.stop(), 0)
-
-  const second = await startService(t, { dataDir: first.dataDir })
-  const again = await second.call(`/v1/${environment.name}`, { as })
-  assert.equal(again.status, 200)
-  assert.equal(again.json.createTime, environment.createTime)
-  assert.equal((await siteAnswer(second, again.json.url)).status, 404)
-})
-
-test('a deleted environment is gone from the API and from the edge, and its operation is still read', async (t) => {
-  const service = await startService(t)
+test('a deleted environment is gone from the API and from the edge, and its operation is still read', async () => {
   const as = await service.login()
   const environment = await createEnvironment(service, as)
 
@@ -83,8 +73,7 @@ test('a deleted environment is gone from the API and from the edge, and its oper
   assert.doesNotMatch((await siteAnswer(service, environment.url)).text, /Nothing deployed yet/)
 })
 
-test('an HTTP/1.0 request without a Host header is answered by the edge and does no harm', async (t) => {
-  const service = await startService(t)
+test('an HTTP/1.0 request without a Host header is answered by the edge and does no harm', async () => {
   const { port } = new URL(service.edge)
   const status = await new Promise((resolve, reject) => {
     request({ host: '127.0.0.1', port, setHost: false, agent: false }, (response) => resolve(response.statusCode))
@@ -92,4 +81,16 @@ test('an HTTP/1.0 request without a Host header is answered by the edge and does
       .end()
   })
   assert.ok(status === 400 || status === 404)
+})
+
+test('a restart changes nothing', async () => {
+  const as = await service.login()
+  const environment = await createEnvironment(service, as)
+  assert.equal(await service.stop(), 0)
+
+  const second = await startService(file, { dataDir: service.dataDir })
+  const again = await second.call(`/v1/${environment.name}`, { as })
+  assert.equal(again.status, 200)
+  assert.equal(again.json.createTime, environment.createTime)
+  assert.equal((await siteAnswer(second, again.json.url)).status, 404)
 })

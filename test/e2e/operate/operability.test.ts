@@ -2,17 +2,18 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../../support/folder.ts'
 import { readStalls } from '../../support/machine/stalls.ts'
-import { createEnvironment } from '../../support/service/environment.ts'
+import { createApp, createEnvironment } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
 import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
+const RUNNER = fileURLToPath(new URL('../../support/run-commands.ts', import.meta.url))
 
 type Ended = { code: number; stdout: string; stderr: string }
 
@@ -24,6 +25,31 @@ function headland(args: string[], env: Record<string, string> = {}): Promise<End
     )
   })
 }
+
+/** For all tests that need no other settings. It makes its own folder. */
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+const dataDir = join(await temporaryFolder(file), 'data')
+const service = await startService(file, { dataDir })
+
+// The first, since it counts requests.
+test('liveness, readiness and metrics are served; metrics name no tenant and need a credential from behind a proxy', async () => {
+  const as = await service.login()
+  const { name } = await createEnvironment(service, as)
+  assert.equal((await service.call('/healthz')).status, 200)
+  assert.equal((await service.call('/readyz')).status, 200)
+  await until(async () => /headland_leader 1/.test((await service.call('/metrics')).text), 'it leads')
+  const metrics = await service.call('/metrics')
+  assert.match(metrics.text, /headland_api_request_seconds_count\{.*route="\/v1\/accounts\/:account\/apps".*\} 1/)
+  assert.match(metrics.text, /headland_edge_serving 1/)
+  assert.ok(!metrics.text.includes(name.split('/')[3] ?? '-') && !metrics.text.includes('default'))
+  const proxied = { 'x-forwarded-for': '203.0.113.7' }
+  assert.equal((await service.call('/metrics', { headers: proxied })).status, 401)
+  assert.equal((await service.call('/metrics', { headers: proxied, as })).status, 200)
+})
 
 test('the first start prints an owner and a password once; they log in; the second start prints none', async (t) => {
   const first = await startService(t)
@@ -39,10 +65,9 @@ test('the first start prints an owner and a password once; they log in; the seco
 })
 
 test('a port that is in use is reported with the setting that chooses another one', async (t) => {
-  const first = await startService(t)
   for (const [setting, variable, address] of [
-    ['listen', 'HEADLAND_LISTEN', first.api],
-    ['edgeListen', 'HEADLAND_EDGE_LISTEN', first.edge],
+    ['listen', 'HEADLAND_LISTEN', service.api],
+    ['edgeListen', 'HEADLAND_EDGE_LISTEN', service.edge],
   ] as const) {
     const { host } = new URL(address)
     const free = { HEADLAND_LISTEN: '127.0.0.1:0', HEADLAND_EDGE_LISTEN: '127.0.0.1:0' }
@@ -54,15 +79,12 @@ test('a port that is in use is reported with the setting that chooses another on
   }
 })
 
-test('the data folder and the master key are for the service alone', async (t) => {
-  const dataDir = join(await temporaryFolder(t), 'data')
-  await startService(t, { dataDir })
+test('the data folder and the master key are for the service alone', async () => {
   assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
   assert.equal((await stat(join(dataDir, 'master.key'))).mode & 0o777, 0o600)
 })
 
-test('a portal session reads and writes, is refused from another origin, and ends', async (t) => {
-  const service = await startService(t)
+test('a portal session reads and writes, is refused from another origin, and ends', async () => {
   const { email, password } = JSON.parse(
     await service.operator(
       'users',
@@ -95,17 +117,7 @@ test('a portal session reads and writes, is refused from another origin, and end
   assert.equal((await service.call('/v1/session', { headers: { cookie } })).status, 401)
 })
 
-test('log-ins are limited, with Retry-After', async (t) => {
-  const service = await startService(t)
-  const guess = () => service.call('/v1/session', { method: 'POST', body: { email: 'owner@localhost', password: 'x' } })
-  const answers = []
-  for (let tries = 0; tries < 11; tries++) answers.push(await guess())
-  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [401, 429])
-  assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) > 0)
-})
-
-test('the values of shell variables are shown to developers on request, and to no other role', async (t) => {
-  const service = await startService(t)
+test('the values of shell variables are shown to developers on request, and to no other role', async () => {
   const [owner, viewer] = [await service.login('owner'), await service.login('viewer')]
   const secret = 'a-value-that-stands-out'
   const { name } = await createEnvironment(service, owner, {
@@ -151,8 +163,7 @@ test('no secret reaches the log: not a password, not a variable, not a query', a
   }
 })
 
-test('a PATCH sets what its mask names, keeps what has no value, and answers with an operation', async (t) => {
-  const service = await startService(t)
+test('a PATCH sets what its mask names, keeps what has no value, and answers with an operation', async () => {
   const as = await service.login()
   const { name } = await createEnvironment(service, as, {
     body: {
@@ -185,16 +196,15 @@ test('a PATCH sets what its mask names, keeps what has no value, and answers wit
   assert.equal(json.rootDirectory, '')
 })
 
-test('an app with environments is deleted only by force, and its name is free at once', async (t) => {
-  const service = await startService(t)
+test('an app with environments is deleted only by force, and its name is free at once', async () => {
   const as = await service.login()
-  await createEnvironment(service, as)
-  const { json } = await service.call('/v1/accounts/default/apps', { as })
-  const { name } = json.apps[0]
+  const app = await createApp(service, as)
+  await createEnvironment(service, as, { app })
+  const name = `accounts/default/apps/${app}`
   assert.equal((await service.call(`/v1/${name}`, { method: 'DELETE', as })).reason, 'APP_HAS_ENVIRONMENTS')
   assert.equal((await service.call(`/v1/${name}?force=true`, { method: 'DELETE', as })).status, 200)
   assert.equal((await service.call(`/v1/${name}/environments`, { as })).status, 404)
-  const again = await service.call(`/v1/accounts/default/apps?appId=${name.split('/').at(-1)}`, {
+  const again = await service.call(`/v1/accounts/default/apps?appId=${app}`, {
     method: 'POST',
     as,
     body: { region: 'regions/UK', uploadable: {} },
@@ -202,24 +212,7 @@ test('an app with environments is deleted only by force, and its name is free at
   assert.equal(again.status, 200)
 })
 
-test('liveness, readiness and metrics are served; metrics name no tenant and need a credential from behind a proxy', async (t) => {
-  const service = await startService(t)
-  const as = await service.login()
-  const { name } = await createEnvironment(service, as)
-  assert.equal((await service.call('/healthz')).status, 200)
-  assert.equal((await service.call('/readyz')).status, 200)
-  await until(async () => /headland_leader 1/.test((await service.call('/metrics')).text), 'it leads')
-  const metrics = await service.call('/metrics')
-  assert.match(metrics.text, /headland_api_request_seconds_count\{.*route="\/v1\/accounts\/:account\/apps".*\} 1/)
-  assert.match(metrics.text, /headland_edge_serving 1/)
-  assert.ok(!metrics.text.includes(name.split('/')[3] ?? '-') && !metrics.text.includes('default'))
-  const proxied = { 'x-forwarded-for': '203.0.113.7' }
-  assert.equal((await service.call('/metrics', { headers: proxied })).status, 401)
-  assert.equal((await service.call('/metrics', { headers: proxied, as })).status, 200)
-})
-
-test('a blocked event loop is reported by metrics and, with what it was doing, by the log', async (t) => {
-  const service = await startService(t)
+test('a blocked event loop is reported by metrics and, with what it was doing, by the log', async () => {
   for (const [which, pid] of [
     ['control', service.controlPid()],
     ['edge', service.edgePid()],
@@ -234,22 +227,6 @@ test('a blocked event loop is reported by metrics and, with what it was doing, b
     const { longestMs, count } = (await readStalls(service))[which]
     assert.ok(longestMs >= 500 && count >= 1, `${longestMs} ms`)
   }
-})
-
-test('SIGTERM answers a waiting call with the operation as it is, and the service ends with 0', async (t) => {
-  const service = await startService(t)
-  const as = await service.login()
-  const { name } = await createEnvironment(service, as)
-  // An edge that does not answer delays the operation.
-  process.kill(service.edgePid(), 'SIGSTOP')
-  const asked = await service.call(`/v1/${name}`, { method: 'DELETE', as })
-  const waiting = service.call(`/v1/${asked.json.name}:wait?timeout=60s`, { method: 'POST', as })
-  // Answered after the waiting call has been read: the event loop takes them in order.
-  await service.call('/healthz')
-  const stopped = service.stop()
-  assert.equal((await waiting).json.done, false)
-  process.kill(service.edgePid(), 'SIGCONT')
-  assert.equal(await stopped, 0)
 })
 
 test('operators create accounts and users; errors have the right exit code', async (t) => {
@@ -272,11 +249,14 @@ test('every command has --help', async () => {
   const overview = await headland(['--help'])
   const commands = [...overview.stdout.matchAll(/^ {2}headland ([a-z-]+(?: [a-z-]+)?)/gm)].map(([, name = '']) => name)
   assert.ok(commands.length >= 9)
-  for (const command of commands) {
-    const help = await headland([...command.split(' '), '--help'])
-    assert.equal(help.code, 0, command)
-    assert.match(help.stdout, /^headland /)
-  }
+  // In one process, since a start of one takes longer than the help of all.
+  const asked = commands.map((command) => JSON.stringify([...command.split(' '), '--help']))
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [RUNNER, ...asked])
+  assert.deepEqual(
+    stderr.match(/^=== .*$/gm),
+    commands.map(() => '=== 0'),
+  )
+  for (const command of commands) assert.match(stdout, new RegExp(`^headland ${command}\\b`, 'm'))
 })
 
 test('doctor reports what this machine can do, and what to do about a data folder it cannot use', async (t) => {
@@ -329,23 +309,21 @@ for (const [where, file, pattern] of [
   })
 }
 
-test('doctor knows the version of the service that runs', async (t) => {
-  const service = await startService(t)
+test('doctor knows the version of the service that runs', async () => {
   const { host } = new URL(service.api)
   const { stdout } = await headland(['doctor', '--json', '--data-dir', service.dataDir, '--listen', host])
   const { found } = JSON.parse(stdout).find(({ part }: { part: string }) => part === 'version')
   assert.match(found, /^\d+\.\d+\.\d+, which the service at http:\S+ runs too$/)
 })
 
-test('a second service on a data folder that is in use is refused, and the first goes on', async (t) => {
-  const first = await startService(t)
-  const second = await headland(['serve', '--data-dir', first.dataDir, '--listen', '127.0.0.1:0']).catch(
+test('a second service on a data folder that is in use is refused, and the first goes on', async () => {
+  const second = await headland(['serve', '--data-dir', service.dataDir, '--listen', '127.0.0.1:0']).catch(
     (error) => error,
   )
   assert.equal(second.code, 1)
   assert.match(second.stderr, /data folder \S+ is in use by another service \(process \d+\)\. Stop that one first/)
-  const as = await first.login()
-  assert.match((await createEnvironment(first, as)).name, /^accounts\/default\/apps\//)
+  const as = await service.login()
+  assert.match((await createEnvironment(service, as)).name, /^accounts\/default\/apps\//)
 })
 
 test('a data folder whose path is too long for the sockets in it is refused, with what to do', async (t) => {
@@ -353,4 +331,28 @@ test('a data folder whose path is too long for the sockets in it is refused, wit
   const refused = await headland(['serve', '--data-dir', dataDir]).catch((error) => error)
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /is too long for the sockets in it, by \d+ bytes\. Choose a shorter one for dataDir/)
+})
+
+// The last two: no one logs in after the first of them, and the service ends with the second.
+test('log-ins are limited, with Retry-After', async () => {
+  const guess = () => service.call('/v1/session', { method: 'POST', body: { email: 'owner@localhost', password: 'x' } })
+  const answers = []
+  for (let tries = 0; tries < 11; tries++) answers.push(await guess())
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [401, 429])
+  assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) > 0)
+})
+
+test('SIGTERM answers a waiting call with the operation as it is, and the service ends with 0', async () => {
+  const as = await service.login()
+  const { name } = await createEnvironment(service, as)
+  // An edge that does not answer delays the operation.
+  process.kill(service.edgePid(), 'SIGSTOP')
+  const asked = await service.call(`/v1/${name}`, { method: 'DELETE', as })
+  const waiting = service.call(`/v1/${asked.json.name}:wait?timeout=60s`, { method: 'POST', as })
+  // Answered after the waiting call has been read: the event loop takes them in order.
+  await service.call('/healthz')
+  const stopped = service.stop()
+  assert.equal((await waiting).json.done, false)
+  process.kill(service.edgePid(), 'SIGCONT')
+  assert.equal(await stopped, 0)
 })

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { statement } from '../../../src/storage/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
@@ -42,14 +42,17 @@ async function appAgain(service: TestService, { url }: { url: string }) {
   return appAt(service, url)
 }
 
-async function setUp(t: TestContext, prefix: string) {
-  const server = await startS3Server(t)
-  const service = await startService(t, { settings: settingsOf(server, prefix) })
-  return { server, service, ...(await deployCaller(service)) }
-}
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+const server = await startS3Server(file)
+const settings = settingsOf(server, 'values-a')
+const service = await startService(file, { settings })
 
 test('values are in rows and in the bucket, survive the copies on the disk, and go with their environment', async (t) => {
-  const { server, service, as, environment, app } = await setUp(t, 'values-a')
+  const { as, environment, app } = await deployCaller(service)
   assert.equal((await app.put('small', { body: '{"a":1}' })).status, 204)
   assert.equal((await app.put('large', { length: LARGE })).status, 204)
   assert.equal(storedIn(server).length, 1)
@@ -64,6 +67,45 @@ test('values are in rows and in the bucket, survive the copies on the disk, and 
   t.after(() => sql.close())
   for (const table of [statement`SELECT name FROM kv_values`, statement`SELECT bytes FROM kv_stores`])
     assert.deepEqual(await sql.query(table), [])
+})
+
+test('while the bucket is away small values go on, and larger ones get 503 with Retry-After or come from a copy', async () => {
+  const { app } = await deployCaller(service)
+  assert.equal((await app.put('small', { body: '"before"' })).status, 204)
+  assert.equal((await app.put('large', { length: LARGE })).status, 204)
+  await server.stop()
+  assert.equal((await app.get('large')).bytes, LARGE + 2)
+  await emptyCache(service)
+  for (const refused of [await app.get('large'), await app.put('large', { length: LARGE + 1 })]) {
+    assert.deepEqual([refused.status, refused.retryAfter], [503, '5'])
+    assert.match(refused.text, /STORAGE_UNAVAILABLE/)
+  }
+  assert.equal((await app.put('small', { body: '"during"' })).status, 204)
+  assert.equal((await app.get('small')).text, '"during"')
+  await server.startAgain()
+  assert.equal((await app.get('large')).bytes, LARGE + 2)
+  assert.equal((await app.put('large', { length: LARGE + 1 })).status, 204)
+  assert.equal((await app.get('large')).bytes, LARGE + 3)
+})
+
+// The service of all of them ends with it.
+test('a backup has the rows of values, and a restored service finds all of them', OF_SQLITE, async (t) => {
+  const { app, environment } = await deployCaller(service)
+  assert.equal((await app.put('small', { body: '"kept"' })).status, 204)
+  assert.equal((await app.put('large', { length: LARGE })).status, 204)
+  const folder = await temporaryFolder(t)
+  const [copy, dataDir] = [join(folder, 'backup'), join(folder, 'restored')]
+  const headland = (at: string, ...args: string[]) =>
+    promisify(execFile)(process.execPath, [HEADLAND, ...args], {
+      env: { PATH: process.env.PATH, HEADLAND_DATA_DIR: at, ...settings },
+    })
+  await headland(service.dataDir, 'backup', copy)
+  await service.stop()
+  await headland(dataDir, 'restore', copy, '--key-file', join(service.dataDir, 'master.key'))
+  const restored = await startService(t, { dataDir, settings })
+  const same = await appAgain(restored, environment)
+  assert.equal((await same.get('small')).text, '"kept"')
+  assert.equal((await same.get('large')).bytes, LARGE + 2)
 })
 
 test('values of before the bucket are moved to it, none is lost, and new ones go there', async (t) => {
@@ -85,45 +127,6 @@ test('values of before the bucket are moved to it, none is lost, and new ones go
   const same = await appAgain(service, environment)
   for (const [number, key] of keys.entries())
     assert.equal((await same.get(key)).bytes, (number % 2 ? 10 : LARGE + number) + 2, key)
-})
-
-test('while the bucket is away small values go on, and larger ones get 503 with Retry-After or come from a copy', async (t) => {
-  const { server, service, app } = await setUp(t, 'values-c')
-  assert.equal((await app.put('small', { body: '"before"' })).status, 204)
-  assert.equal((await app.put('large', { length: LARGE })).status, 204)
-  await server.stop()
-  assert.equal((await app.get('large')).bytes, LARGE + 2)
-  await emptyCache(service)
-  for (const refused of [await app.get('large'), await app.put('large', { length: LARGE + 1 })]) {
-    assert.deepEqual([refused.status, refused.retryAfter], [503, '5'])
-    assert.match(refused.text, /STORAGE_UNAVAILABLE/)
-  }
-  assert.equal((await app.put('small', { body: '"during"' })).status, 204)
-  assert.equal((await app.get('small')).text, '"during"')
-  await server.startAgain()
-  assert.equal((await app.get('large')).bytes, LARGE + 2)
-  assert.equal((await app.put('large', { length: LARGE + 1 })).status, 204)
-  assert.equal((await app.get('large')).bytes, LARGE + 3)
-})
-
-test('a backup has the rows of values, and a restored service finds all of them', OF_SQLITE, async (t) => {
-  const { server, service, app, environment } = await setUp(t, 'values-e')
-  assert.equal((await app.put('small', { body: '"kept"' })).status, 204)
-  assert.equal((await app.put('large', { length: LARGE })).status, 204)
-  const folder = await temporaryFolder(t)
-  const [file, dataDir] = [join(folder, 'backup'), join(folder, 'restored')]
-  const settings = settingsOf(server, 'values-e')
-  const headland = (at: string, ...args: string[]) =>
-    promisify(execFile)(process.execPath, [HEADLAND, ...args], {
-      env: { PATH: process.env.PATH, HEADLAND_DATA_DIR: at, ...settings },
-    })
-  await headland(service.dataDir, 'backup', file)
-  await service.stop()
-  await headland(dataDir, 'restore', file, '--key-file', join(service.dataDir, 'master.key'))
-  const restored = await startService(t, { dataDir, settings })
-  const same = await appAgain(restored, environment)
-  assert.equal((await same.get('small')).text, '"kept"')
-  assert.equal((await same.get('large')).bytes, LARGE + 2)
 })
 
 test('a new machine on the same database and bucket has the values; while the database is away calls get 503', {

@@ -2,7 +2,8 @@
  * Builds that continue when the test lets them: each waits for a signal, which a program that does not listen yet
  * ignores.
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
+import { unlessGone } from '../../../src/base/index.ts'
 import { until } from '../until.ts'
 import type { Files } from './deploy.ts'
 
@@ -30,7 +31,7 @@ const released = new Set<string>()
 /** Resolves when a build with this mark waits that was not released yet. */
 export async function untilHeld(mark: string): Promise<{ goOn(): Promise<void> }> {
   const isHeld = (pid: string) => !released.has(pid)
-  const pid = await until(async () => (await pidsOf(mark)).find(isHeld), `a build with the mark ${mark} began`)
+  const pid = await until(() => pidsOf(mark).find(isHeld), `a build with the mark ${mark} began`)
   return {
     async goOn() {
       released.add(pid)
@@ -49,11 +50,10 @@ function isSignalled(pid: number): boolean {
   }
 }
 
-async function pidsOf(mark: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+/** Reads without promises, which would take most of the CPU time of a test that waits like this. */
+function pidsOf(mark: string): string[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const commandOf = (pid: string) => unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? ''
   // The build itself, and not what started it: that is outside of the sandbox, or is a shell with another command line.
-  return pids.filter(
-    (_, index) => commands[index]?.split('\0').slice(1).join(' ').trim() === `build.js ${ofThisRun(mark)}`,
-  )
+  return pids.filter((pid) => commandOf(pid).split('\0').slice(1).join(' ').trim() === `build.js ${ofThisRun(mark)}`)
 }
