@@ -24,6 +24,7 @@ const PARTS = {
   agent: ['processes/role', 'processes/agent'],
   edge: ['processes/role', 'processes/edge'],
   control: ['processes/role', 'processes/control'],
+  node: ['processes/role', 'processes/node'],
 }
 
 const sourceOf = (module: string) => join(TOP, 'src', `${module}.ts`)
