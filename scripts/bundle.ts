@@ -25,6 +25,7 @@ const PARTS = {
   edge: ['processes/role', 'processes/edge'],
   control: ['processes/role', 'processes/control'],
   files: ['processes/role', 'processes/files'],
+  node: ['processes/role', 'processes/node'],
 }
 
 const sourceOf = (module: string) => join(TOP, 'src', `${module}.ts`)

@@ -63,7 +63,7 @@ test('a checkout without a bundle, or with one that was cut off, runs its source
   assert.equal(bundled(top, EDGE), undefined)
 })
 
-for (const part of ['command-line', 'agent', 'edge', 'control']) {
+for (const part of ['command-line', 'agent', 'edge', 'control', 'node']) {
   test(`the ${part} that these tests start is bundled`, () => {
     assert.ok(bundled(TOP, { program: 'role', part }), 'Sources have changed since: run node test/prepare.ts')
   })

@@ -55,7 +55,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
   let told: NodeDescription | undefined
   let known: NodeDescription | undefined
   /** What was logged last: everything is tried again every few seconds. */
-  const logged = { describing: '', joining: '' }
+  const logged = { describing: '', connecting: '', joining: '' }
 
   function complain(about: keyof typeof logged, error: unknown, message: string) {
     const { message: why } = error as Error
@@ -127,10 +127,12 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
       const opened = createCaller<ControlMethodsForNode>(peer, methods)
       control = opened
       told = undefined
+      logged.connecting = ''
       void confirm()
       await opened.closed
       if (control === opened) control = undefined
     },
+    onRefused: (error) => complain('connecting', error, 'no control process can be reached'),
   })
   const describing = repeat(clock, DESCRIBE_MS, async () => {
     const before = known
