@@ -18,7 +18,7 @@ type Parts = {
 }
 
 const LOOK_MS = 5000
-const POLL_MS = { first: 20, max: 500 }
+const POLL_MS = { first: 20, max: 250 }
 /** Questions at a time, in all and of one account. */
 const ASKED = { max: 64, maxOfOwner: 16 }
 
