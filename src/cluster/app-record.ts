@@ -2,13 +2,13 @@
 import { posix } from 'node:path'
 import { TENANT_UIDS } from '../base/index.ts'
 import { checkTenant, heapWithin } from '../engines/index.ts'
-import { type InstanceRecord, type InstanceRequest, outermost } from '../runtime/index.ts'
+import { hasHooks, type InstanceRecord, type InstanceRequest, imageHookVariables, outermost } from '../runtime/index.ts'
 import type { Vault } from '../storage/index.ts'
 import type { DesiredApp } from '../swarm/index.ts'
 import type { AppRow, ServiceShape } from './rows.ts'
 
 /** What only the service may read. */
-export type AppSecrets = Pick<InstanceRecord, 'variables' | 'log' | 'expiries'>
+export type AppSecrets = Pick<InstanceRecord, 'variables' | 'log'>
 
 /** The folder of the app in an image, and the port that it listens on. */
 const APP = '/app'
@@ -22,7 +22,7 @@ const SCRATCH_SHARE = 0.5
 /** Where the service chooses no users, since it is not root: every image can be run by any. */
 const ANY_USER = { uid: TENANT_UIDS.min, gid: TENANT_UIDS.min }
 
-export const serviceOf = ({ build, argv, writable, limits, user, hostHeader }: InstanceRequest): ServiceShape => ({
+export const serviceOf = ({ build, argv, writable, limits, user, hostHeader, variables }: InstanceRequest): ServiceShape => ({
   build,
   command: argv,
   writable: outermost(writable).map((path) => posix.join(APP, path)),
@@ -31,6 +31,7 @@ export const serviceOf = ({ build, argv, writable, limits, user, hostHeader }: I
   user: user ?? ANY_USER,
   scratchBytes: Math.floor(limits.memoryBytes * SCRATCH_SHARE),
   hostHeader,
+  ...(hasHooks(variables) ? { isToldPurges: true } : {}),
 })
 
 /** As the program is started on one machine: the app's own variables, except those that it must not choose. PATH is the image's. */
@@ -55,7 +56,8 @@ export function variablesOf({
 
 export async function secretsOf(request: InstanceRequest): Promise<AppSecrets> {
   const expiries = await request.expiries?.()
-  return { variables: variablesOf(request), log: request.log, ...(expiries === undefined ? {} : { expiries }) }
+  const own = variablesOf(request)
+  return { variables: { ...own, ...imageHookVariables({ variables: own, expiries }) }, log: request.log }
 }
 
 const placeOf = (deployment: string): string => `cluster_apps/${deployment}`

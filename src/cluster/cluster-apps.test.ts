@@ -305,16 +305,18 @@ test('a database that has lost its rows ends no app', async (t) => {
   await until(() => scheduler.services().join() === 'two', 'the other one is ended')
 })
 
-test('what was revalidated is recorded for apps that read it, and restarts none', async (t) => {
-  const { leader, sql, scheduler } = await open(t)
-  let text = 'first'
+test('apps that read what was revalidated are told by the number of a purge, and not started again', async (t) => {
+  const told: string[] = []
+  const { leader, sql, scheduler } = await open(t, { tellRevalidated: async (environment) => void told.push(environment) })
   const variables = { HEADLAND_NEXT_COHERENCE: 'on' }
-  await leader.instances.start(request('one', { variables, expiries: async () => text }), { signal })
+  const expiries = async () => JSON.stringify({ began: 1, ended: 2 })
+  await leader.instances.start(request('one', { variables, expiries }), { signal })
+  await leader.instances.start(request('two'), { signal })
   const before = await rowOf(sql, 'one')
-  text = 'second'
   await leader.instances.refreshExpiries('environment-of-one')
-  const after = await rowOf(sql, 'one')
-  assert.notEqual(after?.record, before?.record)
-  assert.equal(after?.generation, before?.generation)
-  assert.equal(scheduler.writes.length, 2)
+  await leader.instances.refreshExpiries('environment-of-two')
+  assert.deepEqual(told, ['environment-of-one'])
+  assert.equal((await rowOf(sql, 'one'))?.generation, before?.generation)
+  assert.equal(JSON.parse(before?.service ?? '').isToldPurges, true)
+  assert.equal(scheduler.writes.length, 4)
 })

@@ -35,6 +35,8 @@ export type ClusterAppsParts = {
     /** Returns the function that removes the listener. */
     onChange(listener: () => void): () => void
   }
+  /** Apps of the environment learn that something was revalidated, before the next request that edges send them. */
+  tellRevalidated(environment: string): Promise<void>
   /** For an answer, from when the program runs. */
   startDeadlineMs: number
   /** For a node that gets the image and runs the program. */
@@ -88,7 +90,15 @@ export function createClusterApps(parts: ClusterAppsParts): ClusterApps {
   })
   const { onVisited, onState, follow, liveOf } = parts
   const { signal } = stopping
-  const instances = createRowInstances({ ...shared, starts, isConfirmed, stopping: signal, onState, follow })
+  const instances = createRowInstances({
+    ...shared,
+    starts,
+    isConfirmed,
+    tellRevalidated: parts.tellRevalidated,
+    stopping: signal,
+    onState,
+    follow,
+  })
   const visits = recordVisits({ clock, log, records, everyMs: Math.min(VISITS_MS, idleMs / 4) })
   const edges = createClusterEdges({ clock, log, view, records, wakes, visits, lines, isConfirmed, onVisited })
   const ends = [view.onChange(instances.onChange), nodes.onChange(view.lookAgain)]

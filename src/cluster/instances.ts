@@ -1,10 +1,10 @@
 /** The apps of a cluster, as the control process sees and steers them. Every process of the cluster has one of these. */
-import { type Clock, createTurns, type Log } from '../base/index.ts'
+import type { Clock, Log } from '../base/index.ts'
 import { resources } from '../contract/index.ts'
-import { type AppOutput, countApps, type InstanceRequest, type Instances } from '../runtime/index.ts'
+import { type AppOutput, countApps, hasHooks, type InstanceRequest, type Instances } from '../runtime/index.ts'
 import type { Vault } from '../storage/index.ts'
 import type { AppLines } from './app-lines.ts'
-import { openSecrets, sealSecrets } from './app-record.ts'
+import { sealSecrets } from './app-record.ts'
 import type { AppRecords } from './records.ts'
 import { type AppRow, awakeReplicas, nextGeneration } from './rows.ts'
 import type { Described, Starts } from './starts.ts'
@@ -22,6 +22,7 @@ type Parts = {
   wakes: Wakes
   lines: AppLines
   isConfirmed: IsConfirmed
+  tellRevalidated(environment: string): Promise<void>
   startDeadlineMs: number
   stopping: AbortSignal
   /** The state of an app has changed that another process has started. */
@@ -38,14 +39,11 @@ const ADOPTED_AT_ONCE = 100
 const JUST_RETIRED_MS = 10 * 60_000
 /** Requests in flight have half a minute, and the program as long to end; the leader may be another one meanwhile. */
 const RETIRE_MS = 120_000
-/** Apps whose plan asks for it read what was revalidated. */
-const COHERENCE = 'HEADLAND_NEXT_COHERENCE'
 
 export function createRowInstances(parts: Parts): Instances & { onChange(deployments: Iterable<string>): void } {
   const { clock, log, vault, records, view, starts, wakes, lines, isConfirmed, stopping } = parts
   /** What this process was told of apps, by deployment. */
   const requests = new Map<string, InstanceRequest>()
-  const inTurn = createTurns()
   /** What was told of them last. */
   const states = new Map<string, { text: string; app: OwnedApp }>()
 
@@ -109,16 +107,6 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
     }, over)
   }
 
-  async function setExpiries(deployment: string, text: string) {
-    await records.change(async (change) => {
-      const sealed = await records.recordOf(deployment, change.tx)
-      if (!sealed) return
-      const secrets = openSecrets(vault, deployment, sealed)
-      if (secrets.expiries === text) return
-      await records.setRecord(change, deployment, sealSecrets(vault, deployment, { ...secrets, expiries: text }))
-    })
-  }
-
   return {
     async start(spec, { signal, onOutput }) {
       const { deployment } = spec
@@ -151,15 +139,10 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
       if (await wakes.wake(deployment, { mayDisplace: false })) await untilSettled(deployment)
     },
 
-    /** Read and written in turn, so that the newest is always the last one written. */
+    /** Their hook asks for the record when the number of the newest purge is another one. */
     async refreshExpiries(environment) {
-      await inTurn(environment, async () => {
-        const ours = [...requests.values()].filter(({ owner }) => owner.environment === environment)
-        for (const { deployment, variables, expiries } of ours) {
-          const isRead = (variables[COHERENCE] ?? 'off') !== 'off'
-          if (isRead && expiries) await setExpiries(deployment, await expiries())
-        }
-      })
+      const ours = [...requests.values()].filter(({ owner }) => owner.environment === environment)
+      if (ours.some(({ variables }) => hasHooks(variables))) await parts.tellRevalidated(environment)
     },
 
     async setScaling(deployment, scaling) {

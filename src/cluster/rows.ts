@@ -23,7 +23,12 @@ import type { DesiredApp, InstanceReason, InstanceState } from '../swarm/index.t
 export type ServiceShape = Pick<
   DesiredApp,
   'command' | 'memoryBytes' | 'pids' | 'user' | 'writable' | 'scratchBytes'
-> & { build: string; hostHeader: string }
+> & {
+  build: string
+  hostHeader: string
+  /** Its requests have the number of the newest purge. */
+  isToldPurges?: boolean
+}
 
 /** All but what is secret. */
 export type AppRow = {

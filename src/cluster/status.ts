@@ -42,6 +42,7 @@ export function reportOf(seen: Seen, isConfirmed: IsConfirmed): InstanceReport |
   if (!status) return null
   if (status.state === 'CRASH_LOOP') return { state: 'down' }
   if (status.state !== 'RUNNING') return { state: 'asleep' }
-  const instances = usable(seen, isConfirmed).map(({ id, host, port }) => ({ instance: id, host, port }))
+  const told = seen.app?.service.isToldPurges ? { isToldPurges: true } : {}
+  const instances = usable(seen, isConfirmed).map(({ id, host, port }) => ({ instance: id, host, port, ...told }))
   return { state: 'running', instances }
 }

@@ -43,7 +43,10 @@ export async function runEdgeProcess(config: Config) {
     recordsRequests: requestLog,
     cache: { memoryBytes: cacheMemory / count, folder: own(files.cache), diskBytes: cacheDisk / count },
     controls: controls ?? [files.controlSocket],
-    agentSocket: files.agentSocket,
+    instances:
+      controls && config.engine === 'swarm'
+        ? { addresses: controls, isElsewhere: true }
+        : { addresses: [files.agentSocket], isElsewhere: false },
     filesSocket: controls && config.registry !== undefined ? files.filesSocket : undefined,
     jobSockets,
     isGone: isProcessGone,

@@ -1,61 +1,35 @@
 /** Apps on a swarm, as control processes and workers use them. */
-import type { Changes, Clock, Log } from '../base/index.ts'
-import type { Frame, Peer } from '../channel/index.ts'
-import { Problem } from '../contract/index.ts'
-import type { AwakeLimits, Instances } from '../runtime/index.ts'
+import { type Clock, type Log, processName } from '../base/index.ts'
+import type { ClusterApps } from '../cluster/index.ts'
+import type { Edges } from '../edge/index.ts'
+import { isolationOf } from '../node-settings.ts'
+import type { Nodes } from '../nodes/index.ts'
 import type { Config } from '../settings.ts'
-import type { LeaderWork, LineLogs, Sql, Vault } from '../storage/index.ts'
-import type { Docker, Regions } from '../swarm/index.ts'
+import type { Regions } from '../swarm/index.ts'
 import { dockerAddressOf } from '../swarm-settings.ts'
 import type { State } from './state.ts'
 
-/** The apps of the service, in whichever process. */
-export type ClusterApps = {
-  instances: Instances
-  /** An edge of another machine that asks where instances are. */
-  serveEdge(peer: Peer<Frame, Frame>): void
-  /** What only the leader does: it brings the swarm in line with what should run. */
-  lead(options: { docker: Docker; cluster: string }): LeaderWork
-  start(): Promise<void>
-  stop(): Promise<void>
-}
-
-export type ClusterAppsParts = {
-  sql: Sql
-  clock: Clock
+type Parts = State & {
+  config: Config
   log: Log
-  changes: Changes
-  vault: Vault
-  /** Logs of apps. */
-  logs: LineLogs
-  /** The reference of a build's image, by which nodes pull it. */
-  imageOf(build: string): Promise<string>
-  /** As nodes are labelled. */
-  regionOf(environmentId: string): Promise<string>
-  startDeadlineMs: number
-  idleMs: number
-  awakeLimits: AwakeLimits
-  /** Which of these deployments are live. */
-  liveOf(deployments: readonly string[]): Promise<ReadonlySet<string>>
-  /** The state of an app has changed that another process has started. */
-  onState(app: { deployment: string; environment: string; account: string }): void
+  started: AsyncDisposableStack
+  nodes: Pick<Nodes, 'isConfirmed' | 'onChange'>
+  edges: Pick<Edges, 'purge'>
 }
-
-export type CreateClusterApps = (parts: ClusterAppsParts) => ClusterApps | Promise<ClusterApps>
-
-type Parts = State & { config: Config; log: Log; started: AsyncDisposableStack; create: CreateClusterApps }
 
 export async function openClusterApps(parts: Parts): Promise<ClusterApps> {
-  const { config, log, started, create, database, vault, records, stores } = parts
+  const { config, log, started, nodes, edges, database, vault, records, stores } = parts
   const { sql, clock, changes, environments, apps } = database
   const { accountAwakeApps, accountAppMemory } = config
-  const opened = await create({
+  const { createClusterApps } = await import('../cluster/index.ts')
+  const opened = createClusterApps({
     sql,
     clock,
     log,
     changes,
     vault,
     logs: stores.logs,
+    nodes,
     async imageOf(build) {
       const output = (await records.builds.madeOf([build])).get(build)?.output
       const reference = output && (await stores.images?.referencesOf([output]))?.get(output)
@@ -67,6 +41,8 @@ export async function openClusterApps(parts: Parts): Promise<ClusterApps> {
       if (!environment) throw new Error(`there is no environment ${environmentId}`)
       return labelOf((await apps.require(environment.accountId, environment.appName)).region)
     },
+    // It purges nothing, and has a number, by which apps notice that something was revalidated.
+    tellRevalidated: (environment) => edges.purge({ environment, tags: [] }),
     startDeadlineMs: config.startTimeout * 1000,
     idleMs: config.idleTimeout * 1000,
     awakeLimits: { apps: accountAwakeApps, memoryBytes: accountAppMemory },
@@ -101,25 +77,15 @@ export async function openSwarm({ config, log, clock }: { config: Config; log: L
   return { docker, regions }
 }
 
-/** For a service without nodes: static sites need no instances, and what has to be started is refused. */
-export const createNoApps: CreateClusterApps = () => ({
-  instances: {
-    async start() {
-      throw new Problem('REGION_UNAVAILABLE', 'This service has no nodes for apps. Static sites need none.')
-    },
-    carry: async () => false,
-    adopt: async () => [],
-    warmUp: async () => undefined,
-    refreshExpiries: async () => undefined,
-    setScaling: async () => undefined,
-    retire: async () => undefined,
-    say: async () => undefined,
-    of: () => undefined,
-    holds: () => false,
-    awake: async () => ({ apps: 0, memoryBytes: 0 }),
-  },
-  serveEdge: (peer) => peer.close(),
-  lead: () => () => ({ stop: async () => undefined }),
-  start: async () => undefined,
-  stop: async () => undefined,
-})
+type NodesParts = Pick<State, 'database'> & { config: Config; log: Log; started: AsyncDisposableStack }
+
+/** Which nodes may run apps, as all control processes have recorded it. */
+export async function openNodes({ config, log, database, started }: NodesParts, { isControl }: { isControl: boolean }) {
+  const { createNodes } = await import('../nodes/index.ts')
+  const { sql, clock, changes } = database
+  const nodes = createNodes({ sql, clock, log, changes, control: processName() })
+  started.defer(() => nodes.stop())
+  await nodes.start()
+  if (isControl) await nodes.setRules(isolationOf(config))
+  return nodes
+}

@@ -98,6 +98,7 @@ export function createLive(parts: Parts) {
     folders,
     toolchains: machine.toolchains,
     needsFiles: !isOnSwarm,
+    hasInitial: isOnSwarm,
   })
   return { routing, launcher, imageSteps, earlierFiles, siteUrl: siteUrls(config, edgePort) }
 }

@@ -6,7 +6,7 @@ import { machineWithoutPrograms } from '../no-programs.ts'
 import type { Config } from '../settings.ts'
 import type { Leadership } from '../storage/index.ts'
 import { type Apps, assembleApps } from './apps.ts'
-import { createNoApps, openClusterApps, openSwarm } from './cluster.ts'
+import { openClusterApps, openNodes, openSwarm } from './cluster.ts'
 import { openEdgesElsewhere } from './edge.ts'
 import { variablesOfSwarm } from './hosting.ts'
 import { openAgent } from './on-agent.ts'
@@ -27,13 +27,16 @@ type Parts = {
 
 /** A control process: it tells the swarm what should run while it leads, and answers apps on nodes. */
 export async function runOnSwarm(parts: Parts) {
-  const { config, log, state, started, clusterPort, inAppFds, leadership } = parts
+  const { config, log, state, started, edges, clusterPort, inAppFds, leadership } = parts
   const machine = machineWithoutPrograms(config)
   const { docker, regions } = await openSwarm({ config, log, clock: state.database.clock })
   regions.start()
   started.defer(() => regions.stop())
-  const cluster = await openClusterApps({ ...state, config, log, started, create: createNoApps })
+  const nodes = await openNodes({ ...state, config, log, started }, { isControl: true })
+  clusterPort?.serve({ role: 'node' }, nodes.serveNode)
+  const cluster = await openClusterApps({ ...state, config, log, started, nodes, edges })
   clusterPort?.serve({ role: 'edge', topic: 'instances' }, cluster.serveEdge)
+  leadership.lead(nodes.lead({ docker }))
   leadership.lead(cluster.lead({ docker, cluster: config.swarmCluster }))
   const apps: Apps = await assembleApps({
     ...parts,
@@ -58,7 +61,8 @@ export async function buildForSwarm(parts: WorkerParts) {
   const edges = await openEdgesElsewhere({ log, database: state.database })
   started.defer(() => edges.close())
   const { machine } = await openAgent(parts)
-  const { instances } = await openClusterApps({ ...state, config, log, started, create: createNoApps })
+  const nodes = await openNodes({ ...state, config, log, started }, { isControl: false })
+  const { instances } = await openClusterApps({ ...state, config, log, started, nodes, edges })
   const openVariables = async () => variablesOfSwarm({ config, ...state })
   return { machine, ...(await assembleApps({ ...parts, edges, machine, instances, openVariables })) }
 }

@@ -1,6 +1,16 @@
-/** An edge's side of its connection to the agent: where instances are comes in, visitors of sleeping apps are announced. */
+/**
+ * An edge's side of its connection to the agent: where instances are comes in, visitors of sleeping apps are announced. Where apps
+ * are on other machines, a control process takes the agent's part; they go on without it, and so does the edge.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Caller, createCaller, type Frame, followPeer, type Greeting } from '../../channel/index.ts'
+import {
+  type Caller,
+  createCaller,
+  type Frame,
+  followPeer,
+  type Greeting,
+  type PeerAddress,
+} from '../../channel/index.ts'
 import { doing } from '../../watchdog/index.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { EdgeServer } from '../server.ts'
@@ -8,7 +18,9 @@ import { createJobSockets, type JobSocketSource } from './job-sockets.ts'
 import type { AgentMethodsForEdge, EdgeMethodsForAgent } from './messages.ts'
 
 type Parts = {
-  path: string
+  addresses: readonly PeerAddress[]
+  /** Instances do not end with the process that reports them. */
+  isElsewhere: boolean
   greeting: Greeting
   edge: Pick<EdgeServer, 'changeRoutes' | 'drain' | 'isSite' | 'listenToJobs'>
   table: RouteTable
@@ -21,7 +33,7 @@ type Parts = {
 /** The connection to a process that dies may close a moment before the process is gone. */
 const GONE = { pauseMs: 50, attempts: 100 }
 
-export function followAgent({ path, greeting, edge, table, jobSockets, isGone }: Parts) {
+export function followAgent({ addresses, isElsewhere, greeting, edge, table, jobSockets, isGone }: Parts) {
   let agent: Caller<AgentMethodsForEdge> | undefined
   /** What the agent has reported as running, by deployment. */
   const running = new Map<string, readonly string[]>()
@@ -73,14 +85,15 @@ export function followAgent({ path, greeting, edge, table, jobSockets, isGone }:
   }
 
   const following = followPeer<Frame, Frame>({
-    addresses: [path],
-    greeting,
+    addresses,
+    greeting: isElsewhere ? { ...greeting, topic: 'instances' } : greeting,
     async onPeer(peer) {
       const opened = createCaller<AgentMethodsForEdge>(peer, methods)
       agent = opened
       await opened.closed
       if (agent !== opened) return
       agent = undefined
+      if (isElsewhere) return
       const lost = [...running.values()].flat()
       // Requests wait until the next agent has reported.
       forgetInstances()

@@ -41,7 +41,8 @@ export type EdgeSettings = {
   cache: CacheSettings
   /** Of the control processes; it follows one of them. */
   controls: readonly PeerAddress[]
-  agentSocket: string
+  /** Where instances are known: the agent of this machine, or control processes, of which it follows one. */
+  instances: { addresses: readonly PeerAddress[]; isElsewhere: boolean }
   /** Of the process that brings the files of static sites to this machine; without it, they are where the control process says. */
   filesSocket?: string | undefined
   /** How it gets the sockets for builds and apps; without it, they do not reach it. */
@@ -62,7 +63,7 @@ const LOOP_MS = 60_000
 
 export async function runEdge(settings: EdgeSettings) {
   const { name, version, listen, tls, routesFile, countsPaths, recordsRequests, cache } = settings
-  const { controls, agentSocket, filesSocket, jobSockets, isGone = () => false } = settings
+  const { controls, instances, filesSocket, jobSockets, isGone = () => false } = settings
   const greeting: Greeting = { protocol: PROTOCOL, role: 'edge', process: name, version }
   const table = createRouteTable({ fetchesFiles: filesSocket !== undefined })
   const saved = createSavedRoutes(routesFile)
@@ -102,7 +103,7 @@ export async function runEdge(settings: EdgeSettings) {
     isGone,
     report,
   })
-  const agent = followAgent({ path: agentSocket, greeting, edge, table, jobSockets, isGone })
+  const agent = followAgent({ ...instances, greeting, edge, table, jobSockets, isGone })
   await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
   await begin(edge.http, listen)
   if (tls) {

@@ -137,7 +137,7 @@ async function startNode(t: Scope, { name, folder, agentSocket, controls }: Node
     recordsRequests: false,
     cache: { memoryBytes: 16 * MIB, folder: join(folder, 'cache'), diskBytes: 16 * MIB },
     controls: ways.map(({ port }) => ({ host: '127.0.0.1', port, token })),
-    agentSocket,
+    instances: { addresses: [agentSocket], isElsewhere: false },
   }
   const edge = await supervise<null>({
     ...{ clock, log, role: 'edge' },

@@ -112,7 +112,7 @@ export async function startEdge(given: Given) {
     recordsRequests,
     cache,
     controls: [controlSocket],
-    agentSocket,
+    instances: { addresses: [agentSocket], isElsewhere: false },
   }
   const edge = await supervise<null>({
     clock,

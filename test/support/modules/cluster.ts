@@ -60,6 +60,7 @@ export async function openProcess(t: Scope, { sql, changes = createChanges(), lo
     log: createLog('silent'),
     changes,
     vault: createVault(Buffer.alloc(32, 7)),
+    tellRevalidated: async () => undefined,
     logs,
     imageOf: async () => IMAGE,
     regionOf: async () => 'EU-W',

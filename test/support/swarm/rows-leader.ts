@@ -33,6 +33,7 @@ const apps = createClusterApps({
   vault: createVault(Buffer.alloc(32, 7)),
   logs: createLineLogs(logFolder),
   imageOf: () => Promise.reject(new Error('it starts nothing itself')),
+  tellRevalidated: async () => undefined,
   regionOf: () => Promise.reject(new Error('it starts nothing itself')),
   nodes: { isConfirmed: () => true, onChange: () => () => undefined },
   startDeadlineMs: 60_000,
