@@ -33,7 +33,7 @@ type Parts = {
   operations: Operations
   outputs: Outputs
   instances: Instances
-  edges: Pick<Edges, 'inspect'>
+  edges: Pick<Edges, 'inspect' | 'isServing'>
   purges: Pick<Purges, 'last'>
   siteUrl: SiteUrl
 }
@@ -67,8 +67,9 @@ export function createTrace(parts: Parts): Trace {
     return { deployment: deployment.id, build, time, by: isBuilt ? undefined : madeLive }
   }
 
-  /** Undefined if the edge does not answer: the other facts are still useful. */
+  /** Undefined if the edge does not answer, or follows another control process: the other facts are still useful. */
   async function inspect(environmentId: string, url: URL, signal: AbortSignal): Promise<Facts['inspection']> {
+    if (!edges.isServing()) return undefined
     const late = AbortSignal.timeout(EDGE_TIMEOUT_MS)
     return edges.inspect(environmentId, url.href, AbortSignal.any([signal, late])).catch((error) => {
       if (late.aborted && !signal.aborted) return undefined

@@ -18,7 +18,7 @@ import { createAskOrigin } from './origin.ts'
 const NEVER = new AbortController().signal
 const planOf = (kind: 'static' | 'server') => ({ output: { kind } }) as Plan
 const server = build('build 1', { plan: planOf('server') })
-const noOutputs = { edgeFolderOf: () => assert.fail('an app has no manifest') }
+const noOutputs = { edgeFolderOf: () => assert.fail('an app has no manifest'), has: async () => false }
 
 async function app(t: TestContext, listener: RequestListener, state: resources.InstanceState = 'RUNNING') {
   const listening = createServer(listener)
@@ -106,7 +106,10 @@ test('files are looked up as the edge looks them up', async (t) => {
   await mkdir(edge)
   for (const name of ['index.html', 'about/index.html', '404.html']) await writeFile(join(files, name), name)
   await writeManifest(edge, await createManifest(files, edge, { singlePage: false }))
-  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, instances: { of: () => undefined } })
+  const ask = createAskOrigin({
+    outputs: { edgeFolderOf: () => edge, has: async () => true },
+    instances: { of: () => undefined },
+  })
   const made = build('build 1', { plan: planOf('static'), output: `sha256:${'a'.repeat(64)}` })
   const look = (path: string) => ask('d', made, new URL(path, 'https://shop.example'), NEVER)
   assert.deepEqual(await look('/?x'), {
@@ -133,7 +136,10 @@ test('rules of the site are applied, and a path that leads to another host is no
     headers: [],
   }
   await writeManifest(edge, await createManifest(files, edge, { singlePage: false, rules }))
-  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, instances: { of: () => undefined } })
+  const ask = createAskOrigin({
+    outputs: { edgeFolderOf: () => edge, has: async () => true },
+    instances: { of: () => undefined },
+  })
   const made = build('build 1', { plan: planOf('static'), output: `sha256:${'a'.repeat(64)}` })
   const look = (path: string) => ask('d', made, new URL(path, 'https://shop.example'), NEVER)
   assert.deepEqual(await look('/old?x=1'), { kind: 'REDIRECT', status: 308, location: '/new?x=1' })
@@ -144,7 +150,10 @@ test('the list of a site with very many files is not read for one address', asyn
   const edge = await temporaryFolder(t)
   const files = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`/${n}.html`, { size: n, digest: 'x' }]))
   await writeManifest(edge, { files, singlePage: false, notFound: null, basePath: '' })
-  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, instances: { of: () => undefined } })
+  const ask = createAskOrigin({
+    outputs: { edgeFolderOf: () => edge, has: async () => true },
+    instances: { of: () => undefined },
+  })
   const made = build('build 1', { plan: planOf('static'), output: `sha256:${'a'.repeat(64)}` })
   const bytesRead = async () => Number(/^rchar: (\d+)$/m.exec(await readFile('/proc/self/io', 'utf8'))?.[1])
   const before = await bytesRead()

@@ -16,11 +16,12 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024
 /** The longest header value that is shown. */
 const MAX_HEADER_LENGTH = 500
 
-type Parts = { outputs: Pick<Outputs, 'edgeFolderOf'>; instances: Pick<Instances, 'of'> }
+type Parts = { outputs: Pick<Outputs, 'edgeFolderOf' | 'has'>; instances: Pick<Instances, 'of'> }
 
 export function createAskOrigin({ outputs, instances }: Parts) {
   async function lookInto({ output, plan }: Build, url: URL): Promise<Origin> {
     if (!output || plan?.output.kind !== 'static') return { kind: 'NOTHING' }
+    if (!(await outputs.has(output))) return { kind: 'SILENT', why: 'has its files on other machines' }
     const asked = { path: url.pathname, ...(url.search === '' ? {} : { query: url.search.slice(1) }) }
     const found = await lookUpOnce(join(outputs.edgeFolderOf(output), MANIFEST_NAME), asked)
     switch (found.kind) {

@@ -91,6 +91,12 @@ suite('two control processes and a worker', { skip }, async () => {
     assert.equal(await edge.stop(), 0)
   })
 
+  test('a control process without edges and files still explains an address', async () => {
+    const { status, json, text } = await two.call(`/v1/${environment.name}:trace?url=/`, { as })
+    assert.equal(status, 200, text)
+    assert.match(JSON.stringify(json), /has its files on other machines/)
+  })
+
   test('a log-in at one is a session at the other', async () => {
     const made = await one.call('/v1/accounts/default/users', {
       method: 'POST',
@@ -131,6 +137,12 @@ suite('two control processes and a worker', { skip }, async () => {
     const held = await untilHeld('lost-worker')
     await held.goOn()
     assert.equal((await untilDone(two, as, asked.json.name)).error, undefined)
+  })
+
+  test('a control process and a worker are reloaded, and go on', async () => {
+    await one.operator('reload')
+    await worker.operator('reload')
+    assert.equal((await deploy(one, as, environment.name, page('reloaded'))).error, undefined)
   })
 
   test('an app is not made in a region without a node, and the reason lists those that have one', async (t) => {
