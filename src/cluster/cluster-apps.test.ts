@@ -317,6 +317,6 @@ test('apps that read what was revalidated are told by the number of a purge, and
   await leader.instances.refreshExpiries('environment-of-two')
   assert.deepEqual(told, ['environment-of-one'])
   assert.equal((await rowOf(sql, 'one'))?.generation, before?.generation)
-  assert.equal(JSON.parse(before?.service ?? '').isToldPurges, true)
+  assert.equal(JSON.parse(String(before?.service)).isToldPurges, true)
   assert.equal(scheduler.writes.length, 4)
 })
