@@ -41,7 +41,13 @@ export const sharedLogs: Bench = {
     const [ours, peer] = [rows.costs, files.costs]
     return [
       { what: 'CPU of this process for a line', unit: 'µs', ours: median(ours.own), peer: median(peer.own) },
-      { what: 'CPU with that of the database for a line', unit: 'µs', ours: median(ours.all), peer: median(peer.all), goal: { of: 'ratio', max: 2 } },
+      {
+        what: 'CPU with that of the database for a line',
+        unit: 'µs',
+        ours: median(ours.all),
+        peer: median(peer.all),
+        goal: { of: 'ratio', max: 2 },
+      },
     ]
   },
 }
