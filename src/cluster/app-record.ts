@@ -22,7 +22,15 @@ const SCRATCH_SHARE = 0.5
 /** Where the service chooses no users, since it is not root: every image can be run by any. */
 const ANY_USER = { uid: TENANT_UIDS.min, gid: TENANT_UIDS.min }
 
-export const serviceOf = ({ build, argv, writable, limits, user, hostHeader, variables }: InstanceRequest): ServiceShape => ({
+export const serviceOf = ({
+  build,
+  argv,
+  writable,
+  limits,
+  user,
+  hostHeader,
+  variables,
+}: InstanceRequest): ServiceShape => ({
   build,
   command: argv,
   writable: outermost(writable).map((path) => posix.join(APP, path)),

@@ -307,7 +307,9 @@ test('a database that has lost its rows ends no app', async (t) => {
 
 test('apps that read what was revalidated are told by the number of a purge, and not started again', async (t) => {
   const told: string[] = []
-  const { leader, sql, scheduler } = await open(t, { tellRevalidated: async (environment) => void told.push(environment) })
+  const { leader, sql, scheduler } = await open(t, {
+    tellRevalidated: async (environment) => void told.push(environment),
+  })
   const variables = { HEADLAND_NEXT_COHERENCE: 'on' }
   const expiries = async () => JSON.stringify({ began: 1, ended: 2 })
   await leader.instances.start(request('one', { variables, expiries }), { signal })

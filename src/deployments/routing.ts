@@ -3,8 +3,7 @@
  * `touch` in the same transaction and `publish` after it; other processes see the new revision and follow within a second.
  * A change costs the same however many environments there are: only those that were touched are read and sent.
  */
-import { join } from 'node:path'
-import type { CookieKeys, Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
+import type { Environments } from '../apps/index.ts'
 import {
   type Changes,
   type Clock,
@@ -14,20 +13,9 @@ import {
   settlesWithin,
   systemClock,
 } from '../base/index.ts'
-import type { BuildOutput, Outputs } from '../builds/index.ts'
-import {
-  type Access,
-  type EdgeMember,
-  type Edges,
-  type EnvironmentRoutes,
-  MANIFEST_NAME,
-  type RouteTarget,
-} from '../edge/index.ts'
-import type { Images } from '../images/index.ts'
+import type { EdgeMember, Edges } from '../edge/index.ts'
 import type { Transaction } from '../storage/index.ts'
-import { isIndexName } from './earlier-index-name.ts'
-import type { Folders } from './folders.ts'
-import type { Deployments } from './records/deployments.ts'
+import { createReadRoutes, type RouteParts } from './read-routes.ts'
 
 const FOLLOW_MS = 1000
 
@@ -40,25 +28,14 @@ const CONFIRM_MS = 500
 /** The pause after a publication is as long as it took, up to this: a client that causes them in a loop gets half the time at most. */
 const MAX_PAUSE_MS = 1000
 
-/** A statement takes a limited number of values. */
-const AT_A_TIME = 500
-
 /** With more changes than this, everything is read instead. */
 const MAX_CHANGES = 1000
 
-type Parts = {
+type Parts = RouteParts & {
   clock: Clock
   log: Log
-  environments: Pick<Environments, 'routable' | 'routesRevision' | 'routesChangedSince' | 'touchRoutes' | 'labelsIn'>
-  cookieKeyOf: CookieKeys
-  domains: Pick<Domains, 'routed'>
-  deployments: Pick<Deployments, 'outputsOf' | 'earlierIndexesOf'>
-  outputs: Pick<Outputs, 'filesOf' | 'edgeFolderOf'>
-  /** Given where edges of other machines get the files of static sites from a registry. */
-  images?: Pick<Images, 'referencesOf'> | undefined
-  folders: Pick<Folders, 'earlier'>
+  environments: Pick<Environments, 'routesRevision' | 'routesChangedSince' | 'touchRoutes'>
   edges: Pick<Edges, 'setRoutes' | 'serving' | 'onConnected'>
-  domain: string
   /** Other control processes, where several may use the database. */
   others?: OtherControls | undefined
 }
@@ -68,17 +45,9 @@ export type OtherControls = Pick<Edges, 'routed' | 'untilOthersRouted'> & {
   changes: Pick<Changes, 'follow'>
 }
 
-/** What live deployments are made of, by deployment. */
-type Made = {
-  outputs: ReadonlyMap<string, BuildOutput>
-  /** References of images, by output. */
-  images: ReadonlyMap<string, string>
-  indexes: ReadonlyMap<string, string>
-}
-
 export function createRouting(parts: Parts) {
-  const { clock, log, environments, cookieKeyOf, domains, deployments, outputs, images, folders, edges } = parts
-  const { domain, others } = parts
+  const { clock, log, environments, edges, others } = parts
+  const readRoutes = createReadRoutes(parts)
   let current: Promise<unknown> = Promise.resolve()
   let next: Promise<void> | undefined
   /** The newest that was sent. */
@@ -116,81 +85,6 @@ export function createRouting(parts: Parts) {
   async function changedSince(revision: number): Promise<string[] | undefined> {
     const changed = await environments.routesChangedSince(revision, MAX_CHANGES + 1)
     return changed.length > MAX_CHANGES ? undefined : changed
-  }
-
-  /** Of all environments where none are named. */
-  async function readRoutes(ids?: readonly string[]): Promise<EnvironmentRoutes[]> {
-    const routable = await environments.routable(ids)
-    const live = routable.flatMap(({ liveDeployment }) => liveDeployment ?? [])
-    const liveOutputs = await deployments.outputsOf(live)
-    const made = {
-      outputs: liveOutputs,
-      images: await imagesOf([...liveOutputs.values()]),
-      indexes: await deployments.earlierIndexesOf(live),
-    }
-    const custom = await withoutOwnHosts(await domains.routed(ids))
-    const found = routable.map((environment) => routesOf(environment, custom.get(environment.id) ?? [], made))
-    const routed = new Set(routable.map(({ id }) => id))
-    const removed = (ids ?? []).filter((id) => !routed.has(id))
-    return [...found, ...removed.map((environment) => ({ environment, hosts: {} }))]
-  }
-
-  async function imagesOf(made: readonly BuildOutput[]): Promise<ReadonlyMap<string, string>> {
-    const found = new Map<string, string>()
-    const wanted = images ? made.flatMap(({ kind, output }) => (kind === 'static' ? output : [])) : []
-    for (let from = 0; from < wanted.length; from += AT_A_TIME)
-      for (const [output, image] of (await images?.referencesOf(wanted.slice(from, from + AT_A_TIME))) ?? [])
-        found.set(output, image)
-    return found
-  }
-
-  /** After a change of the domain, a custom name may be the own host of another environment, which wins. */
-  async function withoutOwnHosts(custom: Map<string, Domain[]>): Promise<Map<string, Domain[]>> {
-    const suffix = `.${domain}`
-    const inside = [...custom.values()].flat().filter(({ name }) => name.endsWith(suffix))
-    if (inside.length === 0) return custom
-    const labels = await environments.labelsIn(inside.map(({ name }) => name.slice(0, -suffix.length)))
-    const isFree = ({ name }: Domain) => !name.endsWith(suffix) || !labels.has(name.slice(0, -suffix.length))
-    return new Map([...custom].map(([id, names]) => [id, names.filter(isFree)]))
-  }
-
-  function routesOf(environment: RoutableEnvironment, custom: readonly Domain[], made: Made): EnvironmentRoutes {
-    const { id, hostLabel, liveDeployment } = environment
-    const target = { ...targetOf(id, liveDeployment, made), ...earlierFilesOf(id, liveDeployment, made) }
-    const hosts: Record<string, RouteTarget> = { [`${hostLabel}.${domain}`]: target }
-    for (const { name, redirectTo } of custom)
-      hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
-    const access = accessOf(environment)
-    return { environment: id, hosts, ...(access ? { access } : {}) }
-  }
-
-  /** Undefined for an environment that everybody may see and find. */
-  function accessOf({ id, isProduction, protection }: RoutableEnvironment): Access | undefined {
-    const { passwordHash: hash, addresses } = protection
-    const isProtected = hash !== null || addresses.length > 0
-    if (isProduction && !isProtected) return undefined
-    const password = hash === null ? {} : { password: { hash, cookieKey: cookieKeyOf(id, hash) } }
-    return {
-      ...(isProduction ? {} : { isHidden: true }),
-      ...(isProtected ? { protection: { ...password, ...(addresses.length > 0 ? { addresses } : {}) } } : {}),
-    }
-  }
-
-  function targetOf(environment: string, deployment: string | null, { outputs: found, images }: Made): RouteTarget {
-    const made = deployment === null ? undefined : found.get(deployment)
-    // Without an output, it was deleted between the two queries: the next publication does not have it.
-    if (deployment === null || !made) return { kind: 'empty', environment }
-    if (made.kind === 'server') return { kind: 'server', environment, deployment }
-    const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST_NAME)
-    const image = images.get(made.output)
-    const stored = image === undefined ? {} : { output: { digest: made.output, image } }
-    return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest, ...stored }
-  }
-
-  function earlierFilesOf(environment: string, deployment: string | null, { indexes }: Made) {
-    const index = deployment === null ? undefined : indexes.get(deployment)
-    const isUsable = index !== undefined && isIndexName(index)
-    return isUsable ? { earlierFiles: join(folders.earlier(environment), index) } : {}
   }
 
   /** Resolves when all edges use routes that were read after this call, also those of other control processes. */

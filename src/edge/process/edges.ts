@@ -64,6 +64,7 @@ export async function listenToEdges(parts: Parts) {
   const purging = await createPurging({ clock, log, records, control, leaseMs, now, members })
   const { routed, untilOthersRouted } = createRouted({ clock, records, control })
 
+  const isConnected = (process: string) => members.get(process)?.connection() !== undefined
   const newMember = (process: string) =>
     createMember({ clock, process, isGone: records.isGone, leaseMs, now, onProgress: () => purging.progressed() })
 
@@ -107,22 +108,9 @@ export async function listenToEdges(parts: Parts) {
     member.revision = await caller.call('revision', null)
     member.connected(caller)
     connected.notify(member)
-    if (peer.node !== undefined) void removeGone(peer.node, caller)
+    if (peer.node !== undefined) void removeGone(peer.node, caller, { log, records, isConnected })
     await caller.closed
     member.disconnected(caller)
-  }
-
-  /** An edge that was started again knows that the one before it is gone: nothing waits for the end of its lease then. */
-  async function removeGone(node: string, caller: Caller<EdgeMethodsForControl>) {
-    try {
-      for (const row of await records.edges()) {
-        const isElse = !row.process.startsWith(nodePrefix(node)) || members.get(row.process)?.connection()
-        if (isElse || !(await caller.call('isGone', row.process.slice(nodePrefix(node).length)))) continue
-        await records.removeEdge(row, row.control)
-      }
-    } catch (error) {
-      log.debug({ err: error }, 'edges that are gone stay on record until their leases are over')
-    }
   }
 
   async function forget(member: EdgeMember) {
@@ -229,6 +217,21 @@ export async function listenToEdges(parts: Parts) {
         .removeControl(control)
         .catch((error) => log.debug({ err: error }, 'this control process is still on record'))
     },
+  }
+}
+
+type Known = Pick<Parts, 'log' | 'records'> & { isConnected(process: string): boolean }
+
+/** An edge that was started again knows that the one before it is gone: nothing waits for the end of its lease then. */
+async function removeGone(node: string, caller: Caller<EdgeMethodsForControl>, { log, records, isConnected }: Known) {
+  try {
+    for (const row of await records.edges()) {
+      const isElse = !row.process.startsWith(nodePrefix(node)) || isConnected(row.process)
+      if (isElse || !(await caller.call('isGone', row.process.slice(nodePrefix(node).length)))) continue
+      await records.removeEdge(row, row.control)
+    }
+  } catch (error) {
+    log.debug({ err: error }, 'edges that are gone stay on record until their leases are over')
   }
 }
 

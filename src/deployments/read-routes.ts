@@ -1,0 +1,113 @@
+/** The routes of environments, as they are in the database now. */
+import { join } from 'node:path'
+import type { CookieKeys, Domain, Domains, Environments, RoutableEnvironment } from '../apps/index.ts'
+import type { BuildOutput, Outputs } from '../builds/index.ts'
+import { type Access, type EnvironmentRoutes, MANIFEST_NAME, type RouteTarget } from '../edge/index.ts'
+import type { Images } from '../images/index.ts'
+import { isIndexName } from './earlier-index-name.ts'
+import type { Folders } from './folders.ts'
+import type { Deployments } from './records/deployments.ts'
+
+/** A statement takes a limited number of values. */
+const AT_A_TIME = 500
+
+export type RouteParts = {
+  environments: Pick<Environments, 'routable' | 'labelsIn'>
+  cookieKeyOf: CookieKeys
+  domains: Pick<Domains, 'routed'>
+  deployments: Pick<Deployments, 'outputsOf' | 'earlierIndexesOf'>
+  outputs: Pick<Outputs, 'filesOf' | 'edgeFolderOf'>
+  /** Given where edges of other machines get the files of static sites from a registry. */
+  images?: Pick<Images, 'referencesOf'> | undefined
+  folders: Pick<Folders, 'earlier'>
+  domain: string
+}
+
+/** What live deployments are made of, by deployment. */
+type Made = {
+  outputs: ReadonlyMap<string, BuildOutput>
+  /** References of images, by output. */
+  images: ReadonlyMap<string, string>
+  indexes: ReadonlyMap<string, string>
+}
+
+export function createReadRoutes(parts: RouteParts) {
+  const { environments, cookieKeyOf, domains, deployments, outputs, images, folders, domain } = parts
+
+  /** Of all environments where none are named. */
+  async function readRoutes(ids?: readonly string[]): Promise<EnvironmentRoutes[]> {
+    const routable = await environments.routable(ids)
+    const live = routable.flatMap(({ liveDeployment }) => liveDeployment ?? [])
+    const liveOutputs = await deployments.outputsOf(live)
+    const made = {
+      outputs: liveOutputs,
+      images: await imagesOf([...liveOutputs.values()]),
+      indexes: await deployments.earlierIndexesOf(live),
+    }
+    const custom = await withoutOwnHosts(await domains.routed(ids))
+    const found = routable.map((environment) => routesOf(environment, custom.get(environment.id) ?? [], made))
+    const routed = new Set(routable.map(({ id }) => id))
+    const removed = (ids ?? []).filter((id) => !routed.has(id))
+    return [...found, ...removed.map((environment) => ({ environment, hosts: {} }))]
+  }
+
+  async function imagesOf(made: readonly BuildOutput[]): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
+    const wanted = images ? made.flatMap(({ kind, output }) => (kind === 'static' ? output : [])) : []
+    for (let from = 0; from < wanted.length; from += AT_A_TIME)
+      for (const [output, image] of (await images?.referencesOf(wanted.slice(from, from + AT_A_TIME))) ?? [])
+        found.set(output, image)
+    return found
+  }
+
+  /** After a change of the domain, a custom name may be the own host of another environment, which wins. */
+  async function withoutOwnHosts(custom: Map<string, Domain[]>): Promise<Map<string, Domain[]>> {
+    const suffix = `.${domain}`
+    const inside = [...custom.values()].flat().filter(({ name }) => name.endsWith(suffix))
+    if (inside.length === 0) return custom
+    const labels = await environments.labelsIn(inside.map(({ name }) => name.slice(0, -suffix.length)))
+    const isFree = ({ name }: Domain) => !name.endsWith(suffix) || !labels.has(name.slice(0, -suffix.length))
+    return new Map([...custom].map(([id, names]) => [id, names.filter(isFree)]))
+  }
+
+  function routesOf(environment: RoutableEnvironment, custom: readonly Domain[], made: Made): EnvironmentRoutes {
+    const { id, hostLabel, liveDeployment } = environment
+    const target = { ...targetOf(id, liveDeployment, made), ...earlierFilesOf(id, liveDeployment, made) }
+    const hosts: Record<string, RouteTarget> = { [`${hostLabel}.${domain}`]: target }
+    for (const { name, redirectTo } of custom)
+      hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
+    const access = accessOf(environment)
+    return { environment: id, hosts, ...(access ? { access } : {}) }
+  }
+
+  /** Undefined for an environment that everybody may see and find. */
+  function accessOf({ id, isProduction, protection }: RoutableEnvironment): Access | undefined {
+    const { passwordHash: hash, addresses } = protection
+    const isProtected = hash !== null || addresses.length > 0
+    if (isProduction && !isProtected) return undefined
+    const password = hash === null ? {} : { password: { hash, cookieKey: cookieKeyOf(id, hash) } }
+    return {
+      ...(isProduction ? {} : { isHidden: true }),
+      ...(isProtected ? { protection: { ...password, ...(addresses.length > 0 ? { addresses } : {}) } } : {}),
+    }
+  }
+
+  function targetOf(environment: string, deployment: string | null, { outputs: found, images }: Made): RouteTarget {
+    const made = deployment === null ? undefined : found.get(deployment)
+    // Without an output, it was deleted between the two queries: the next publication does not have it.
+    if (deployment === null || !made) return { kind: 'empty', environment }
+    if (made.kind === 'server') return { kind: 'server', environment, deployment }
+    const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST_NAME)
+    const image = images.get(made.output)
+    const stored = image === undefined ? {} : { output: { digest: made.output, image } }
+    return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest, ...stored }
+  }
+
+  function earlierFilesOf(environment: string, deployment: string | null, { indexes }: Made) {
+    const index = deployment === null ? undefined : indexes.get(deployment)
+    const isUsable = index !== undefined && isIndexName(index)
+    return isUsable ? { earlierFiles: join(folders.earlier(environment), index) } : {}
+  }
+
+  return readRoutes
+}
