@@ -69,12 +69,12 @@ export const labelOf = (region: string): string => region.replace(/^regions\//, 
 
 /** Docker's API, for those who may lead. Its module is loaded for them alone. */
 export async function openSwarm({ config, log, clock }: { config: Config; log: Log; clock: Clock }) {
-  const { createDocker, createRegions } = await import('../swarm/index.ts')
+  const { createDocker, createRegions, prepareWhileLeading } = await import('../swarm/index.ts')
   const { registry = '', registryUser: user, registryPassword: password } = config
   const registryLogin = password && { user, password, registry: new URL(registry).host }
   const docker = createDocker({ address: dockerAddressOf(config), registryLogin })
   const regions: Regions = createRegions({ clock, log, docker })
-  return { docker, regions }
+  return { docker, regions, prepare: prepareWhileLeading({ docker, clock, log }) }
 }
 
 type NodesParts = Pick<State, 'database'> & { config: Config; log: Log; started: AsyncDisposableStack }

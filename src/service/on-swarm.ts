@@ -29,13 +29,14 @@ type Parts = {
 export async function runOnSwarm(parts: Parts) {
   const { config, log, state, started, edges, clusterPort, inAppFds, leadership } = parts
   const machine = machineWithoutPrograms(config)
-  const { docker, regions } = await openSwarm({ config, log, clock: state.database.clock })
+  const { docker, regions, prepare } = await openSwarm({ config, log, clock: state.database.clock })
   regions.start()
   started.defer(() => regions.stop())
   const nodes = await openNodes({ ...state, config, log, started }, { isControl: true })
   clusterPort?.serve({ role: 'node' }, nodes.serveNode)
   const cluster = await openClusterApps({ ...state, config, log, started, nodes, edges })
   clusterPort?.serve({ role: 'edge', topic: 'instances' }, cluster.serveEdge)
+  leadership.lead(prepare)
   leadership.lead(nodes.lead({ docker }))
   leadership.lead(cluster.lead({ docker, cluster: config.swarmCluster }))
   const apps: Apps = await assembleApps({

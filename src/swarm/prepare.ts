@@ -1,4 +1,6 @@
 /** What a swarm needs before apps run on it: the network of apps, and a short history of tasks. */
+import type { Clock, Log } from '../base/index.ts'
+import type { LeaderWork } from '../storage/index.ts'
 import type { Docker } from './docker/client.ts'
 import { isTaken } from './docker/failure.ts'
 import { BRIDGE, NETWORK, NETWORK_CONFIG } from './names.ts'
@@ -40,3 +42,34 @@ export async function prepareNode(docker: Pick<Docker, 'networks' | 'createNetwo
     },
   })
 }
+
+const AGAIN_MS = 5000
+
+type KeepParts = { docker: Docker; clock: Clock; log: Log }
+
+/** For the leader: the swarm is prepared as soon as the manager's own node is, which its role does. */
+export const prepareWhileLeading =
+  ({ docker, clock, log }: KeepParts): LeaderWork =>
+  ({ signal: isOver }) => {
+    const stopping = new AbortController()
+    const over = AbortSignal.any([stopping.signal, isOver])
+
+    async function prepare() {
+      for (let isReported = false; !over.aborted; await clock.sleep(AGAIN_MS, over)) {
+        try {
+          return await prepareSwarm(docker)
+        } catch (error) {
+          if (!isReported) log.warn({ err: error }, 'the swarm is not prepared for apps yet, which is tried again')
+          isReported = true
+        }
+      }
+    }
+    const prepared = prepare()
+
+    return {
+      async stop() {
+        stopping.abort()
+        await prepared
+      },
+    }
+  }

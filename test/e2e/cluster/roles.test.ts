@@ -11,7 +11,7 @@ import { freePort } from '../../support/certificates/pebble.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { NEEDS_REGISTRY } from '../../support/images/registry.ts'
 import { NEEDS_POSTGRES } from '../../support/postgres/server.ts'
-import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
+import { deploy, page, untilDone, upload } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { follow } from '../../support/service/events.ts'
 import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
@@ -120,12 +120,6 @@ suite('two control processes and a worker', { skip }, async () => {
     assert.ok(stored.ok, await stored.text())
     assert.equal(await (await fetch(there ?? '', { headers })).text(), '"hello"')
     assert.equal((await fetch(here ?? '')).status, 401)
-  })
-
-  test('without nodes an app that has to be started is refused, and the environment stays as it is', async () => {
-    const done = await deploy(one, as, environment.name, nodeServer('never'))
-    assert.equal(reasonOf(done), 'REGION_UNAVAILABLE')
-    assert.equal((await one.call(`/v1/${environment.name}`, { as })).json.state, 'LIVE')
   })
 
   test('a worker that is killed in the middle of a build is replaced by another one', async () => {

@@ -49,14 +49,14 @@ const LABEL = 'region'
 const SWITCH = `
   ip link set lo up
   ip link add br0 type bridge
-  ip addr add "$1/24" dev br0
+  if [ "$1" ]; then ip addr add "$1/24" dev br0; fi
   ip link set br0 up
   echo ready
   exec cat
 `
 
 type Options = {
-  /** Whether the network between the nodes is the one in which this process is: a namespace of the test. */
+  /** Whether this process, in a network of its own, is at the address between the nodes, as a further machine. */
   isHere?: boolean
   /** Without it, the role of nodes makes the network of apps. */
   hasNetwork?: boolean
@@ -69,9 +69,16 @@ export async function startSwarm(
   { isHere = false, hasNetwork = true }: Options = {},
 ): Promise<Swarm> {
   const t = inReverse(test)
-  const pid = await startSwitch(t, isHere ? [] : ['unshare', '--net'])
-  const inside = isHere ? [] : ['nsenter', `--net=/proc/${pid}/ns/net`]
-  const ip = (...args: string[]) => exec([...inside, 'ip', ...args])
+  const pid = await startSwitch(t, isHere ? '' : ADDRESS)
+  const middle = ['nsenter', `--net=/proc/${pid}/ns/net`]
+  const inside = isHere ? [] : middle
+  const ip = (...args: string[]) => exec([...middle, 'ip', ...args])
+  if (isHere) {
+    await ip('link', 'add', 'v0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(process.pid))
+    await exec(['ip', 'addr', 'add', `${ADDRESS}/24`, 'dev', 'eth0'])
+    await exec(['ip', 'link', 'set', 'eth0', 'up'])
+    await ip('link', 'set', 'v0', 'master', 'br0', 'up')
+  }
 
   const nodes = await Promise.all(
     [1, 2, 3].map(async (number): Promise<Node> => {
@@ -120,12 +127,11 @@ export async function startSwarm(
   }
 }
 
-/** Joins the nodes, in the network that the command prefix enters. Returns its process. */
-async function startSwitch(t: Scope, prefix: readonly string[]): Promise<number> {
-  const middle = spawn('setpriv', [...WITH_US, ...prefix, 'sh', '-euc', SWITCH, 'sh', ADDRESS], {
+/** Joins the nodes, in a network of its own, in which it may have an address. Returns its process. */
+async function startSwitch(t: Scope, address: string): Promise<number> {
+  const middle = spawn('setpriv', [...WITH_US, 'unshare', '--net', 'sh', '-euc', SWITCH, 'sh', address], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  if (prefix.length === 0) t.after(() => exec(['ip', 'link', 'del', 'br0']))
   t.after(() => end(middle, () => middle.pid))
   const exited = once(middle, 'exit').then(() => Promise.reject(new Error('the network between the nodes ended')))
   await Promise.race([once(middle.stdout as Readable, 'data'), exited])

@@ -13,14 +13,17 @@ import { startService, type TestService } from './service.ts'
 type Settings = Record<string, string>
 
 /** Starts what all machines of one service share. */
-export async function startShared(t: Scope) {
-  const [server, store, registry] = [await startPostgres(t), await startS3Server(t), await startRegistry(t)]
+export async function startShared(t: Scope, { registryHost = '127.0.0.1' } = {}) {
+  const server = await startPostgres(t)
+  const store = await startS3Server(t)
+  const registry = await startRegistry(t, { host: registryHost })
   const masterKey = randomBytes(32)
   const vault = createVault(masterKey)
   const settings: Settings = {
     HEADLAND_DATABASE_URL: await server.createDatabase(),
     HEADLAND_MASTER_KEY: masterKey.toString('base64'),
     HEADLAND_REGISTRY: registry.url,
+    HEADLAND_REGISTRY_PLAIN_HTTP: 'true',
     ...settingsFor({ ...store, bucket: BUCKET, ...KEYS }, 'service'),
   }
   const onSwarm: Settings = {
@@ -32,11 +35,14 @@ export async function startShared(t: Scope) {
   }
 
   return {
+    server,
+    registry,
     settings,
     /** The token with which the app of an environment uses its key-value store. */
     kvTokenOf: (environmentId: string): string => createTokens({ vault }).of(environmentId, 'kv-store'),
-    control: (more: Settings = {}): Promise<TestService> =>
+    control: (more: Settings = {}, dataDir?: string): Promise<TestService> =>
       startService(t, {
+        ...(dataDir === undefined ? {} : { dataDir }),
         settings: {
           ...onSwarm,
           HEADLAND_ROLES: 'control',

@@ -41,7 +41,11 @@ export async function startNodeControl(t: Scope, swarm: Swarm, { leaseMs }: { le
 export type NodeRole = { start(): Promise<void>; kill(): Promise<void> }
 
 /** `headland serve --roles node` on that machine, as an operator starts it. */
-export async function nodeRole(t: Scope, node: Node, control: NodeControl): Promise<NodeRole> {
+export async function nodeRole(
+  t: Scope,
+  node: Node,
+  control: Pick<NodeControl, 'address' | 'tokenOf'>,
+): Promise<NodeRole> {
   const dataDir = await temporaryFolder(t)
   const token = await control.tokenOf(node.hostname)
   let child: ChildProcess | undefined
