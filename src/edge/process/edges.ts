@@ -121,26 +121,6 @@ export async function listenToEdges(parts: Parts) {
       .catch((error) => log.warn({ err: error }, 'an edge that is gone is still on record'))
   }
 
-  async function untilUsed(member: EdgeMember, { revision }: SentRoutes, confirmed: Promise<void> | undefined) {
-    const { sends } = member
-    const number = ++sends.sent
-    const isInUse =
-      confirmed !== undefined &&
-      (await settlesWithin(
-        clock,
-        confirmed.catch(() => undefined),
-        ROUTES_MS,
-      ))
-    // What it did not confirm is sent again.
-    if (!isInUse) member.sentRevision = member.revision
-    // Routes that were sent later may be in use already: it took them in the same order.
-    else if (number > sends.confirmed) {
-      sends.confirmed = number
-      member.revision = revision
-      member.isRouted = true
-    }
-  }
-
   const accepting = {
     greeting,
     onPeer(peer: Peer<Frame, Frame>) {
@@ -182,7 +162,7 @@ export async function listenToEdges(parts: Parts) {
     setRoutes(member: EdgeMember, sent: SentRoutes): Promise<void> {
       const confirmed = member.connection()?.call('setRoutes', sent)
       member.sentRevision = sent.revision
-      const used = untilUsed(member, sent, confirmed)
+      const used = untilUsed(clock, member, sent, confirmed)
       member.routed = Promise.all([member.routed, used])
       return used
     },
@@ -217,6 +197,25 @@ export async function listenToEdges(parts: Parts) {
         .removeControl(control)
         .catch((error) => log.debug({ err: error }, 'this control process is still on record'))
     },
+  }
+}
+
+async function untilUsed(
+  clock: Clock,
+  member: EdgeMember,
+  { revision }: SentRoutes,
+  confirmed: Promise<void> | undefined,
+) {
+  const { sends } = member
+  const number = ++sends.sent
+  const answered = confirmed?.catch(() => undefined)
+  // What it did not confirm is sent again.
+  if (!answered || !(await settlesWithin(clock, answered, ROUTES_MS))) member.sentRevision = member.revision
+  // Routes that were sent later may be in use already: it took them in the same order.
+  else if (number > sends.confirmed) {
+    sends.confirmed = number
+    member.revision = revision
+    member.isRouted = true
   }
 }
 
