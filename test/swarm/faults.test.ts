@@ -1,0 +1,195 @@
+/**
+ * What visitors notice of deployments and losses in a whole cluster, and what is left afterwards. The figures of each are printed;
+ * what is asserted does not depend on how fast the machine is.
+ */
+import assert from 'node:assert/strict'
+import { after, suite, type TestContext, test } from 'node:test'
+import { NEEDS_REGISTRY } from '../support/images/registry.ts'
+import { rounds } from '../support/long.ts'
+import { NEEDS_OWN_NETWORK } from '../support/machine/own-network.ts'
+import { NEEDS_SWARM } from '../support/machine/swarm.ts'
+import { NEEDS_POSTGRES } from '../support/postgres/server.ts'
+import { deploy, nodeServer, page, untilDone, upload } from '../support/service/deploy.ts'
+import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
+import { heldBuild, untilHeld } from '../support/service/held-build.ts'
+import type { TestService } from '../support/service/service.ts'
+import { startVisitors } from '../support/swarm/visitors.ts'
+import { startWhole } from '../support/swarm/whole.ts'
+import { until } from '../support/until.ts'
+
+const skip = NEEDS_OWN_NETWORK.skip || NEEDS_SWARM.skip || NEEDS_REGISTRY.skip || NEEDS_POSTGRES.skip
+
+suite('visitors of a cluster', { skip }, async () => {
+  const ends: (() => unknown)[] = []
+  const scope = { after: (end: () => unknown) => void ends.unshift(end) }
+  after(async () => {
+    for (const end of ends) await end()
+  })
+  const cluster = await startWhole(scope)
+  const controls = new Set<TestService>(cluster.controls)
+  const anyControl = () => [...controls][0] as TestService
+  const as = await anyControl().login()
+
+  const createIn = async (region: string, name: string) => {
+    const made = await anyControl().call(`/v1/accounts/default/apps?appId=${name}`, {
+      method: 'POST',
+      as,
+      body: { region: `regions/${region}`, uploadable: {} },
+    })
+    assert.equal(made.status, 200, made.text)
+    return createEnvironment(anyControl(), as, { app: name })
+  }
+  const server = await createIn('EU-W', 'server')
+  const site = await createIn('US-C', 'site')
+  const deployServer = async (version: string) =>
+    assert.equal((await deploy(anyControl(), as, server.name, nodeServer(version))).error, undefined)
+  await deployServer('v0')
+  assert.equal((await deploy(anyControl(), as, site.name, page('v0'))).error, undefined)
+  const ways = cluster.edges.flatMap((edge, at) =>
+    Object.entries({ server: server.url, site: site.url }).map(([name, url]) => ({
+      ...{ edge, edgeName: `edge-${at + 1}`, site: name, url },
+    })),
+  )
+  for (const { edge, url } of ways) await until(async () => (await siteAnswer(edge, url)).status === 200, 'it answers')
+  const visitors = startVisitors(scope, ways)
+
+  /** Runs it under visits, and prints the figures. */
+  async function figures(t: TestContext, work: () => Promise<unknown>) {
+    const found = await visitors.during(work)
+    t.diagnostic(JSON.stringify(found))
+    return found
+  }
+
+  const isLeading = async (service: TestService) =>
+    /^headland_leader 1$/m.test((await service.call('/metrics').catch(() => ({ text: '' }))).text)
+  const leader = () =>
+    until(async () => {
+      for (const service of controls) if (await isLeading(service)) return service
+      return undefined
+    }, 'one leads')
+
+  test('deployments are not noticed', async (t) => {
+    const { failed, examples } = await figures(t, async () => {
+      for (let number = 1; number <= rounds({ short: 3, long: 20 }); number++) {
+        await deployServer(`v${number}`)
+        assert.equal((await deploy(anyControl(), as, site.name, page(`v${number}`))).error, undefined)
+        for (const { edge, url } of ways) assert.match((await siteAnswer(edge, url)).text, new RegExp(`v${number}`))
+      }
+    })
+    assert.equal(failed, 0, examples.join('\n'))
+  })
+
+  test('the death of the leader is not noticed, and the other one goes on with deployments', async (t) => {
+    const { failed, examples } = await figures(t, async () => {
+      const killed = await leader()
+      controls.delete(killed)
+      await killed.kill()
+      await leader()
+      await deployServer('after the leader')
+      controls.add(await cluster.startControl(cluster.controls.indexOf(killed), killed.dataDir))
+    })
+    assert.equal(failed, 0, examples.join('\n'))
+  })
+
+  test('the death of a worker in the middle of a build is not noticed, and another one builds', async (t) => {
+    let lost = cluster.worker
+    const { failed, examples } = await figures(t, async () => {
+      const asked = await upload(anyControl(), as, site.name, heldBuild('swarm-worker', 'after the worker'))
+      await untilHeld('swarm-worker')
+      await lost.kill()
+      lost = await cluster.startWorker()
+      await (await untilHeld('swarm-worker')).goOn()
+      assert.equal((await untilDone(anyControl(), as, asked.json.name)).error, undefined)
+    })
+    assert.equal(failed, 0, examples.join('\n'))
+  })
+
+  test('a registry that is away is not noticed', async (t) => {
+    const { failed, examples } = await figures(t, async () => {
+      await cluster.shared.registry.stop()
+      for (const { edge, url } of ways) assert.equal((await siteAnswer(edge, url)).status, 200)
+      await cluster.shared.registry.start()
+      await deployServer('after the registry')
+    })
+    assert.equal(failed, 0, examples.join('\n'))
+  })
+
+  test('a restart of PostgreSQL is not noticed', async (t) => {
+    const { failed, examples } = await figures(t, async () => {
+      await cluster.shared.server.stop()
+      for (const { edge, url } of ways) assert.equal((await siteAnswer(edge, url)).status, 200)
+      await cluster.shared.server.start()
+      await until(
+        () =>
+          anyControl()
+            .call('/readyz')
+            .then(
+              ({ status }) => status === 200,
+              () => false,
+            ),
+        'it is back',
+      )
+      await leader()
+      await deployServer('after the database')
+    })
+    assert.equal(failed, 0, examples.join('\n'))
+  })
+
+  test('of the death of an edge, visitors of the other edge notice nothing', async (t) => {
+    const [first] = cluster.edges
+    const { byEdge, examples } = await figures(t, async () => {
+      process.kill(first.edgePid(), 'SIGKILL')
+      await until(
+        async () => (await siteAnswer(first, server.url).catch(() => undefined))?.status === 200,
+        'it is back',
+      )
+    })
+    assert.equal(byEdge['edge-2'] ?? 0, 0, examples.join('\n'))
+  })
+
+  const [manager, second] = cluster.swarm.nodes
+  const setAvailability = (availability: string) =>
+    manager.docker('node', 'update', '--availability', availability, manager.hostname)
+  /** Nodes on which tasks of services run. */
+  const busyNodes = async () => {
+    const listed = await manager.docker('service', 'ls', '--quiet')
+    const ids = listed.split('\n').filter(Boolean)
+    const only = ['--filter', 'desired-state=running', '--format', '{{.Node}} {{.CurrentState}}']
+    const tasks = ids.length === 0 ? '' : await manager.docker('service', 'ps', ...only, ...ids).catch(() => '')
+    return new Set(tasks.split('\n').flatMap((line) => (/ Running /.test(line) ? (line.split(' ')[0] ?? []) : [])))
+  }
+  const answersEverywhere = async () => {
+    const answers = await Promise.all(cluster.edges.map((edge) => siteAnswer(edge, server.url).catch(() => undefined)))
+    return answers.every((answer) => answer?.status === 200)
+  }
+
+  test('apps leave a node that is drained', async (t) => {
+    await figures(t, async () => {
+      await setAvailability('drain')
+      await until(async () => [...(await busyNodes())].join() === second.hostname, 'the app is on the other node')
+      await until(answersEverywhere, 'it answers from there')
+    })
+    await setAvailability('active')
+  })
+
+  test('an app on a node that is cut off answers again from another node', async (t) => {
+    await figures(t, async () => {
+      await second.unplug()
+      await until(async () => (await busyNodes()).has(manager.hostname), 'it runs on the other node')
+      await until(answersEverywhere, 'it answers from there')
+    })
+    await second.plugIn()
+  })
+
+  test('nothing is left over', async () => {
+    await deployServer('last')
+    await visitors.stop()
+    const { nodes } = cluster.swarm
+    const count = async (what: string) =>
+      (await nodes[0].docker(what, 'ls', '--quiet')).split('\n').filter(Boolean).length
+    await until(async () => (await count('service')) === 1, 'one service is left')
+    await until(async () => (await count('secret')) === 1, 'one secret is left')
+    const { json } = await anyControl().call('/v1/accounts/default/operations?filter=done=false', { as })
+    assert.deepEqual(json.operations ?? [], [])
+  })
+})
