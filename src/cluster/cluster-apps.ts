@@ -4,7 +4,7 @@
  */
 import type { Changes, Clock, Log } from '../base/index.ts'
 import type { Frame, Peer } from '../channel/index.ts'
-import { type Answer, type AppOutput, type Asked, type AwakeLimits, ask, type Instances } from '../runtime/index.ts'
+import { type Answer, type Asked, type AwakeLimits, ask, type Instances } from '../runtime/index.ts'
 import type { LeaderWork, LineLogs, Sql, Vault } from '../storage/index.ts'
 import { createAppLines } from './app-lines.ts'
 import { createClusterEdges } from './edges.ts'
@@ -25,7 +25,7 @@ export type ClusterAppsParts = {
   changes: Pick<Changes, 'follow'>
   vault: Vault
   /** Logs of apps, to which several processes write. */
-  logs: Pick<LineLogs, 'create'>
+  logs: Pick<LineLogs, 'create' | 'follow' | 'pieces' | 'lastNumber'>
   /** The image of a build's output, with its digest. */
   imageOf(build: string): Promise<string>
   regionOf(environmentId: string): Promise<string>
@@ -50,8 +50,6 @@ export type ClusterAppsParts = {
   onState?(app: OwnedApp): void
   /** Visitors were seen at these deployments. */
   onVisited?(deployments: readonly string[]): void
-  /** Sends the output of a deployment there, until the result is called. */
-  follow?(deployment: string, onOutput: AppOutput): () => void
   /** How the leader asks an instance; by HTTP where it is not given. */
   ask?(asked: Asked, signal: AbortSignal): Promise<Answer>
 }
@@ -88,7 +86,7 @@ export function createClusterApps(parts: ClusterAppsParts): ClusterApps {
     regionOf: parts.regionOf,
     placeDeadlineMs: parts.placeDeadlineMs ?? PLACE_DEADLINE_MS,
   })
-  const { onVisited, onState, follow, liveOf } = parts
+  const { onVisited, onState, liveOf } = parts
   const { signal } = stopping
   const instances = createRowInstances({
     ...shared,
@@ -97,7 +95,7 @@ export function createClusterApps(parts: ClusterAppsParts): ClusterApps {
     tellRevalidated: parts.tellRevalidated,
     stopping: signal,
     onState,
-    follow,
+    logs,
   })
   const visits = recordVisits({ clock, log, records, everyMs: Math.min(VISITS_MS, idleMs / 4) })
   const edges = createClusterEdges({ clock, log, view, records, wakes, visits, lines, isConfirmed, onVisited })
@@ -106,7 +104,7 @@ export function createClusterApps(parts: ClusterAppsParts): ClusterApps {
   return {
     instances,
     serveEdge: edges.serve,
-    lead: createLead({ ...shared, sql, ask: parts.ask ?? ask, idleMs, liveOf }),
+    lead: createLead({ ...shared, sql, logs, ask: parts.ask ?? ask, idleMs, liveOf }),
     start: view.start,
     async stop() {
       stopping.abort(new Error('the process stops'))

@@ -1,12 +1,13 @@
 /** The apps of a cluster, as the control process sees and steers them. Every process of the cluster has one of these. */
 import type { Clock, Log } from '../base/index.ts'
 import { resources } from '../contract/index.ts'
-import { type AppOutput, countApps, hasHooks, type InstanceRequest, type Instances } from '../runtime/index.ts'
-import type { Vault } from '../storage/index.ts'
+import { countApps, hasHooks, type InstanceRequest, type Instances } from '../runtime/index.ts'
+import type { LineLogs, Vault } from '../storage/index.ts'
 import type { AppLines } from './app-lines.ts'
 import { sealSecrets } from './app-record.ts'
 import type { AppRecords } from './records.ts'
 import { type AppRow, awakeReplicas, nextGeneration } from './rows.ts'
+import { followStart } from './start-output.ts'
 import type { Described, Starts } from './starts.ts'
 import { type IsConfirmed, statusOf } from './status.ts'
 import type { View } from './view.ts'
@@ -27,8 +28,7 @@ type Parts = {
   stopping: AbortSignal
   /** The state of an app has changed that another process has started. */
   onState?: ((app: OwnedApp) => void) | undefined
-  /** Sends the output of a deployment there, until the result is called. Without it, only its log has it. */
-  follow?: ((deployment: string, onOutput: AppOutput) => () => void) | undefined
+  logs: Pick<LineLogs, 'follow' | 'pieces' | 'lastNumber'>
 }
 
 export type OwnedApp = Pick<AppRow, 'deployment' | 'environment' | 'account'>
@@ -111,14 +111,14 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
     async start(spec, { signal, onOutput }) {
       const { deployment } = spec
       requests.set(deployment, spec)
-      const unfollow = onOutput && parts.follow?.(deployment, onOutput)
+      const following = onOutput && (await followStart({ clock, log, logs: parts.logs }, spec.log.name, onOutput))
       try {
         await starts.start(spec, signal)
       } catch (error) {
         if (requests.get(deployment) === spec) requests.delete(deployment)
         throw error
       } finally {
-        unfollow?.()
+        await following?.end()
       }
     },
 

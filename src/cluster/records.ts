@@ -1,6 +1,6 @@
 /** Reads the tables of apps and their instances. Statements that change them are in `record-changes.ts`. */
 import type { resources } from '../contract/index.ts'
-import { list, type Reader, type Row, type Sql, statement, type Term } from '../storage/index.ts'
+import { list, type Reader, type Row, rows, type Sql, statement, type Term } from '../storage/index.ts'
 import { CHANGES, type Change, INSTANCE, inParts } from './record-changes.ts'
 import type { AppRow, InstanceRow, ServiceShape } from './rows.ts'
 
@@ -9,6 +9,9 @@ export const HINTS = 'cluster apps'
 
 const APP = statement`deployment, environment, account, region, image, service, scaling, generation, replicas, kept, is_retired,
   is_gone, retire_time, starter, hold_time, crashes, restarts, revision`
+
+/** As text; empty where nothing was read. */
+export type OutputChange = { instance: string; output: string; before: string }
 
 export type AppRecords = ReturnType<typeof createAppRecords>
 
@@ -119,6 +122,28 @@ export function createAppRecords(sql: Sql) {
             UPDATE cluster_apps SET visit_time = ${time} WHERE visit_time < ${time} AND deployment IN (${list(some)})`),
         ),
       )
+    },
+
+    /** How far the output of instances was read, by instance. */
+    async outputs(deployment?: string): Promise<Map<string, string>> {
+      const which = deployment === undefined ? statement`1 = 1` : statement`deployment = ${deployment}`
+      const found = await sql.query<{ instance: string; output: string | null }>(
+        statement`SELECT instance, output FROM cluster_instances WHERE ${which}`,
+      )
+      return new Map(found.map(({ instance, output }) => [instance, output ?? '']))
+    },
+
+    /** No process follows these, so they have no number. Without a term, only where the row has what was there before. */
+    async setOutputs(outputs: readonly OutputChange[], term?: Pick<Term, 'check'>) {
+      await sql.transaction(async (tx) => {
+        await term?.check(tx)
+        await inParts(outputs, (some) =>
+          tx.query(statement`
+            UPDATE cluster_instances SET output = given.column2
+            FROM (VALUES ${rows(some.map(({ instance, output, before }) => [instance, output, before]))}) AS given
+            WHERE instance = given.column1 AND (${term ? 1 : 0} = 1 OR COALESCE(output, '') = given.column3)`),
+        )
+      })
     },
 
     async hasEnding(): Promise<boolean> {

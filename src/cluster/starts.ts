@@ -3,12 +3,13 @@
  * there before the wait begins, so a process that dies meanwhile leaves an app that starts, which the next one that works on the
  * operation finds.
  */
-import { type Clock, randomToken } from '../base/index.ts'
-import { shortId, startText } from '../contract/index.ts'
+import { type Clock, pollUntil, randomToken } from '../base/index.ts'
+import { Problem, shortId, startText } from '../contract/index.ts'
 import type { InstanceRequest } from '../runtime/index.ts'
 import type { Vault } from '../storage/index.ts'
 import type { AppLines } from './app-lines.ts'
 import { type AppSecrets, isOtherProgram, openSecrets, sealSecrets, secretsOf, serviceOf } from './app-record.ts'
+import { isOutputOver } from './output-text.ts'
 import { crashedAtStart, isHopeless, notStarted } from './problems.ts'
 import type { Change } from './record-changes.ts'
 import type { AppRecords } from './records.ts'
@@ -33,6 +34,8 @@ export type StartParts = {
   placeDeadlineMs: number
 }
 
+/** For the last lines of an app that has crashed. */
+const LAST_LINES_MS = 10_000
 /** Between the start of an app and the moment it is live; other processes do not end it before. */
 const SWITCH_MS = 15 * 60_000
 
@@ -102,6 +105,19 @@ export function createStarts(parts: StartParts) {
       throw notStarted(seen(), { region, seconds: Math.round(startDeadlineMs / 1000), isConfirmed })
   }
 
+  /** What it has written last says why, and goes with its instance: so the leader reads it first. */
+  async function untilRead(deployment: string, ignored: ReadonlySet<string>, signal: AbortSignal) {
+    const crashed = view
+      .of(deployment)
+      .instances.filter(({ instance, state }) => state === 'CRASHED' && !ignored.has(instance))
+    const isRead = async () => {
+      const outputs = await records.outputs(deployment)
+      return crashed.every(({ instance }) => isOutputOver(outputs.get(instance)))
+    }
+    const every = { pauseMs: 100, timeoutMs: LAST_LINES_MS, signal }
+    await pollUntil(clock, () => isRead().catch(() => false), every)
+  }
+
   return {
     describe,
 
@@ -115,6 +131,7 @@ export function createStarts(parts: StartParts) {
         await view.refresh()
         await untilReady(app, ignored, signal)
       } catch (error) {
+        if (error instanceof Problem && error.reason === 'START_CRASHED') await untilRead(deployment, ignored, signal)
         const retired = { isDrained: false, time: clock.now(), starter }
         await records.change((change) => records.setRetired(change, deployment, retired))
         await view.refresh()

@@ -17,6 +17,7 @@ function setUp(
   t: TestContext,
   streams: (readonly TaskOutput[])[],
   onOutput = async (_: string): Promise<void> => undefined,
+  onEnd = (_: string): void => undefined,
 ) {
   const clock = handClock()
   const world = { asked: [] as number[], taken: 0, given: [] as string[] }
@@ -24,20 +25,22 @@ function setUp(
     clock,
     log: createLog('silent'),
     docker: {
-      async *taskLogs(_, { since, signal }) {
+      async *taskLogs(_, { since, isFollowed, signal }) {
         world.asked.push(since)
         for (const output of streams.shift() ?? []) {
           world.taken += 1
           yield output
         }
         if (streams.length > 0) throw new Error('the stream broke')
-        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        if (isFollowed && !signal.aborted)
+          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
       },
     },
     async onOutput(_, { bytes }) {
       world.given.push(bytes.toString())
       await onOutput(bytes.toString())
     },
+    onEnd,
   })
   t.after(() => logs.stop())
   return { clock, logs, world }
@@ -76,4 +79,17 @@ test('an instance that is not named any more is left after a while, and one that
   logs.follow([])
   await clock.advance(10_000)
   await until(() => logs.positions().size === 0)
+})
+
+test('an instance that has ended is read to its end, and then nothing of it is followed', async (t) => {
+  const [first, later] = [outputOf(1, 'a'), outputOf(2, 'b')]
+  const { logs, world } = setUp(t, [[first]])
+  const ended: string[] = []
+  const again = setUp(t, [[], [first, later]], undefined, (instance) => void ended.push(instance))
+  logs.follow([{ instance: 'i' }])
+  await until(() => world.given.length === 1)
+  again.logs.follow([{ instance: 'i', position: logs.positions().get('i') }])
+  again.logs.follow([])
+  await until(() => ended.length === 1)
+  assert.deepEqual(again.world.given, ['b'])
 })

@@ -17,9 +17,18 @@ type Parts = {
   log: Log
   /** A piece of output, in the order of its stream. Nothing more of this instance is read until what it returns has resolved. */
   onOutput(instance: string, output: TaskOutput): Promise<void> | undefined
+  /** Nothing more of it comes. */
+  onEnd?(instance: string, position: OutputPosition): void
 }
 
-type Following = { position: OutputPosition; leaving: AbortController; over: Promise<void>; isWanted: boolean }
+type Following = {
+  position: OutputPosition
+  isWanted: boolean
+  /** Of the stream that is read now. */
+  reading: AbortController
+  leaving: AbortController
+  over: Promise<void>
+}
 
 /** The two streams of an instance are not in order with each other, but for a moment: so much is asked for again. */
 const OVERLAP_MS = 5000
@@ -28,15 +37,19 @@ const MAX_PAUSE_MS = 30_000
 /** The last lines of an instance that has ended are waited for. */
 const LAST_LINES_MS = 10_000
 
-export function createTaskLogs({ docker, clock, log, onOutput }: Parts) {
+export function createTaskLogs({ docker, clock, log, onOutput, onEnd }: Parts) {
   const followed = new Map<string, Following>()
   let isStopped = false
 
   /** Until the output ends or the stream breaks. Resolves to whether there was something new. */
-  async function read(instance: string, { position, leaving }: Following): Promise<boolean> {
+  async function read(instance: string, following: Following): Promise<boolean> {
+    const { position, leaving, isWanted: isFollowed } = following
+    const reading = new AbortController()
+    following.reading = reading
+    const signal = AbortSignal.any([leaving.signal, reading.signal])
     const skip = skipUpTo(position)
     let isAny = false
-    for await (const output of docker.taskLogs(instance, { since: sinceOf(position), signal: leaving.signal })) {
+    for await (const output of docker.taskLogs(instance, { since: sinceOf(position), isFollowed, signal })) {
       if (skip(output)) continue
       isAny = true
       // Before it is given: if the receiver fails, it is lost, and not there twice.
@@ -49,31 +62,42 @@ export function createTaskLogs({ docker, clock, log, onOutput }: Parts) {
   async function follow(instance: string, following: Following) {
     const { signal } = following.leaving
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; ) {
+      const { isWanted } = following
       try {
         if (await read(instance, following)) pauseMs = FIRST_PAUSE_MS
-        // The output has ended, and the instance with it.
-        if (!following.isWanted) return
+        // Everything that it has written was read after its end.
+        if (!isWanted && !following.isWanted) return
       } catch (error) {
         if (signal.aborted) return
         log.debug({ err: error, instance }, 'the output of an instance cannot be followed now')
       }
-      await clock.sleep(pauseMs, signal)
+      // What has ended meanwhile is read to its end at once.
+      if (following.isWanted || !isWanted)
+        await clock.sleep(pauseMs, AbortSignal.any([signal, following.reading.signal]))
       pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
     }
   }
 
   function begin({ instance, position = {} }: FollowedInstance) {
     const leaving = new AbortController()
-    const following: Following = { position: { ...position }, leaving, isWanted: true, over: Promise.resolve() }
+    const following: Following = {
+      position: { ...position },
+      isWanted: true,
+      reading: new AbortController(),
+      leaving,
+      over: Promise.resolve(),
+    }
     followed.set(instance, following)
     following.over = follow(instance, following).finally(() => {
       leaving.abort()
-      if (followed.get(instance) === following) followed.delete(instance)
+      followed.delete(instance)
+      onEnd?.(instance, { ...following.position })
     })
   }
 
   async function end(following: Following) {
     following.isWanted = false
+    following.reading.abort()
     await clock.sleep(LAST_LINES_MS, following.leaving.signal)
     if (!following.isWanted) following.leaving.abort()
   }

@@ -1,9 +1,6 @@
 /** Apps as rows, on a real swarm, a real PostgreSQL, and an edge's connection over TLS; leaders are killed. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { createChanges, parseDatabaseAddress, systemClock } from '../../src/base/index.ts'
 import { Problem } from '../../src/contract/index.ts'
 import { MIGRATIONS, migrate, statement } from '../../src/storage/index.ts'
@@ -14,10 +11,9 @@ import { NEEDS_SWARM, type Swarm, startSwarm } from '../support/machine/swarm.ts
 import { openProcess, request } from '../support/modules/cluster.ts'
 import { NEEDS_POSTGRES, startPostgres } from '../support/postgres/server.ts'
 import { type AppImage, startImage } from '../support/swarm/image.ts'
-import type { LeaderSettings } from '../support/swarm/rows-leader.ts'
+import { startRowsLeader } from '../support/swarm/start-rows-leader.ts'
 import { until } from '../support/until.ts'
 
-const PROGRAM = fileURLToPath(new URL('../support/swarm/rows-leader.ts', import.meta.url))
 const CLUSTER = 'rows'
 const IDLE_MS = 6000
 
@@ -56,30 +52,8 @@ function first() {
   return process1
 }
 
-/** In the network of the nodes, where instances answer. */
-async function startLeader(holder: string) {
-  const settings: LeaderSettings = {
-    databaseUrl,
-    socketPath: swarm.nodes[0].socketPath,
-    cluster: CLUSTER,
-    logFolder: `${logFolder}/${holder}`,
-    idleMs: IDLE_MS,
-    holder,
-  }
-  const [file = '', ...args] = [...swarm.inside, process.execPath, PROGRAM, JSON.stringify(settings)]
-  const child: ChildProcess = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  let terms = ''
-  child.stdout?.on('data', (text) => {
-    terms += text
-  })
-  const exited = once(child, 'exit')
-  async function kill() {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
-    await exited
-  }
-  scope.after(kill)
-  return { kill, leads: () => until(() => /leads/.test(terms), `${holder} leads`) }
-}
+const startLeader = (holder: string) =>
+  startRowsLeader(scope, swarm, { databaseUrl, cluster: CLUSTER, idleMs: IDLE_MS, holder })
 
 const { signal } = new AbortController()
 const services = async () => (await swarm.docker.services({})).map(({ Spec }) => Spec.Labels['headland.deployment'])

@@ -4,7 +4,7 @@
  */
 import { type Clock, type Log, type Repetition, repeat } from '../../base/index.ts'
 import { type Answer, APP_LINES, type Asked } from '../../runtime/index.ts'
-import { LeadershipLost, type LeaderWork, type Sql, type Term, type Vault } from '../../storage/index.ts'
+import { LeadershipLost, type LeaderWork, type LineLogs, type Sql, type Term, type Vault } from '../../storage/index.ts'
 import { createReconciler, type Docker, LABELS } from '../../swarm/index.ts'
 import type { AppLines } from '../app-lines.ts'
 import { openSecrets } from '../app-record.ts'
@@ -17,6 +17,7 @@ import { createDrains } from './drains.ts'
 import { watchHealth } from './health.ts'
 import { createLeftovers } from './leftovers.ts'
 import { createObserve } from './observe.ts'
+import { followOutputs } from './outputs.ts'
 
 export type LeadParts = {
   sql: Sql
@@ -27,6 +28,7 @@ export type LeadParts = {
   view: View
   wakes: Wakes
   lines: AppLines
+  logs: Pick<LineLogs, 'create'>
   ask(asked: Asked, signal: AbortSignal): Promise<Answer>
   startDeadlineMs: number
   idleMs: number
@@ -50,7 +52,7 @@ const LEFTOVERS_MS = 60_000
 const GONE_MS = 24 * 60 * 60_000
 
 export function createLead(parts: LeadParts) {
-  const { sql, clock, log, vault, records, view, wakes, lines, ask, startDeadlineMs, idleMs, liveOf } = parts
+  const { sql, clock, log, vault, records, view, wakes, lines, logs, ask, startDeadlineMs, idleMs, liveOf } = parts
 
   return ({ docker, cluster }: LeadOptions): LeaderWork =>
     (term) => {
@@ -79,12 +81,13 @@ export function createLead(parts: LeadParts) {
       const hints = hintOfChanges(view, reconciler.hint)
       const running = reconciler.run(over)
       const health = watchHealth({ clock, log, records, view, term, ask, answerMs: startDeadlineMs })
+      const outputs = followOutputs({ clock, log, docker, vault, records, view, logs, term })
       const repeated = watchRows({ clock, log, records, view, wakes, lines, term, idleMs, liveOf }, over)
       return {
         async stop() {
           stopping.abort()
           hints()
-          await Promise.all([running, health.stop(), ...repeated.map(({ stop }) => stop())])
+          await Promise.all([running, health.stop(), outputs.stop(), ...repeated.map(({ stop }) => stop())])
         },
       }
     }

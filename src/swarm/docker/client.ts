@@ -34,6 +34,8 @@ export type Filters = Readonly<Record<string, readonly string[]>>
 /** Undefined leaves it as it is. Asked again where another writer came between. */
 type Changed<T> = T | undefined | Promise<T | undefined>
 
+export type LogsAsked = { since: number; isFollowed: boolean; signal: AbortSignal }
+
 export type DockerOptions = TransportOptions & {
   /** Where images need it: nodes pull with it. */
   registryLogin?: { user: string; password: Hidden; registry: string } | undefined
@@ -125,14 +127,14 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
 
     tasks: (filters: Filters) => list<Task>('/tasks', filters),
     /**
-     * The output of a task, and then more as it comes, until the task ends or its node is lost. `since`, in seconds since 1970: what
-     * is older is left out.
+     * The output of a task, and if it is followed, then more as it comes. A stream that is followed may stay open when the task has
+     * ended. `since`, in seconds since 1970: what is older is left out.
      */
-    taskLogs: (id: string, { since, signal }: { since: number; signal: AbortSignal }): AsyncGenerator<TaskOutput> =>
+    taskLogs: (id: string, { since, isFollowed, signal }: LogsAsked): AsyncGenerator<TaskOutput> =>
       outputIn(
         transport.stream({
           path: at(`/tasks/${encodeURIComponent(id)}/logs`),
-          query: { follow: '1', stdout: '1', stderr: '1', timestamps: '1', since: String(since) },
+          query: { follow: isFollowed ? '1' : '0', stdout: '1', stderr: '1', timestamps: '1', since: String(since) },
           signal,
         }),
       ),

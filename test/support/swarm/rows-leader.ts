@@ -4,7 +4,7 @@
  */
 import { createChanges, createLog, parseDatabaseAddress, systemClock } from '../../../src/base/index.ts'
 import { createClusterApps } from '../../../src/cluster/index.ts'
-import { createLeadership, createLineLogs, createVault } from '../../../src/storage/index.ts'
+import { createLeadership, createVault, openLineLogs } from '../../../src/storage/index.ts'
 import { createElection } from '../../../src/storage/sql/postgres/election.ts'
 import { openPostgres } from '../../../src/storage/sql/postgres/postgres.ts'
 import { createDocker } from '../../../src/swarm/index.ts'
@@ -14,24 +14,25 @@ export type LeaderSettings = {
   /** Of the engine that is a manager. */
   socketPath: string
   cluster: string
-  logFolder: string
   idleMs: number
   holder: string
 }
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as LeaderSettings
-const { databaseUrl, socketPath, cluster, logFolder, idleMs, holder } = settings
+const { databaseUrl, socketPath, cluster, idleMs, holder } = settings
 const address = parseDatabaseAddress(databaseUrl)
 const changes = createChanges()
 const sql = await openPostgres(address, { onChange: changes.notify, onEverything: changes.notifyEverything })
 const log = createLog('silent')
+const shared = { folder: '', sql, clock: systemClock, blobs: undefined, isMoving: false, isShared: true }
+const { logs } = await openLineLogs(shared)
 const apps = createClusterApps({
   sql,
   clock: systemClock,
   log,
   changes,
   vault: createVault(Buffer.alloc(32, 7)),
-  logs: createLineLogs(logFolder),
+  logs,
   imageOf: () => Promise.reject(new Error('it starts nothing itself')),
   tellRevalidated: async () => undefined,
   regionOf: () => Promise.reject(new Error('it starts nothing itself')),
@@ -48,5 +49,9 @@ leadership.lead((term) => {
   return lead(term)
 })
 leadership.start()
+process.on('SIGTERM', async () => {
+  await leadership.stop(30_000)
+  process.exit()
+})
 // It ends with the test.
 process.stdin.on('end', () => process.exit()).resume()

@@ -4,17 +4,21 @@
  */
 import { createServer, type Server } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
-import type { Docker } from '../../../src/swarm/index.ts'
+import type { Docker, TaskOutput } from '../../../src/swarm/index.ts'
 import type { Scope } from '../folder.ts'
+import { until } from '../until.ts'
 
 type Service = Awaited<ReturnType<Docker['service']>>
 type Task = Awaited<ReturnType<Docker['tasks']>>[number]
 type Secret = { ID: string; Spec: { Name: string; Labels: Record<string, string> }; text: string }
 
-/** `answers`: any request; `mute`: accepts connections and never answers; `crashes`: ends at once, with exit code 7. */
+/**
+ * `answers`: any request; `mute`: accepts connections and never answers; `crashes`: writes two lines, the last one without an end, and
+ * ends at once, with exit code 7.
+ */
 export type Behaviour = 'answers' | 'mute' | 'crashes' | 'imageless'
 
-type Running = { task: Task; close(): void }
+type Running = { task: Task; output: TaskOutput[]; close(): void }
 
 export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
   const services = new Map<string, Service>()
@@ -23,6 +27,7 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
   const behaviours = new Map<string, Behaviour>()
   const writes: string[] = []
   let lastId = 0
+  let lastPiece = 0
   const nextId = (kind: string) => `${kind}${++lastId}`
   const time = () => new Date().toISOString()
   const deploymentOf = (service: Service) => service.Spec.Labels['headland.deployment'] ?? ''
@@ -38,6 +43,12 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
     }
   }
 
+  /** Each piece has a time of its own, as real ones almost always do. */
+  const print = (one: Running, stream: TaskOutput['stream'], text: string) => {
+    const nanoseconds = String(++lastPiece).padStart(6, '0')
+    one.output.push({ stream, time: time().replace('Z', `${nanoseconds}Z`), bytes: Buffer.from(text) })
+  }
+
   async function startTask(service: Service, slot: number): Promise<Running> {
     const task: Task = {
       ID: nextId('task'),
@@ -48,7 +59,7 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
       DesiredState: 'running',
       Status: { Timestamp: time(), State: 'starting' },
     }
-    const one: Running = { task, close: () => undefined }
+    const one: Running = { task, output: [], close: () => undefined }
     const behaviour = behaviours.get(deploymentOf(service)) ?? 'answers'
     if (!regions.some((region) => service.Spec.TaskTemplate.Placement?.Constraints.join().endsWith(`==${region}`))) {
       task.Status = { Timestamp: time(), State: 'pending', Err: 'no suitable node' }
@@ -74,7 +85,11 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
       State: 'running',
       PortStatus: { Ports: [{ TargetPort: 3000, PublishedPort: port }] },
     }
-    if (behaviour === 'crashes') end(one, 'failed', 7)
+    if (behaviour === 'crashes') {
+      print(one, 'stdout', 'it begins\n')
+      print(one, 'stderr', 'Error: it cannot go on')
+      end(one, 'failed', 7)
+    }
     return one
   }
 
@@ -89,7 +104,7 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
   }
 
   const docker: Pick<Docker, 'services' | 'tasks' | 'nodes' | 'secrets' | 'createSecret' | 'removeSecret'> &
-    Pick<Docker, 'createService' | 'changeService' | 'removeService'> = {
+    Pick<Docker, 'createService' | 'changeService' | 'removeService' | 'taskLogs'> = {
     services: async () => [...services.values()].map((service) => structuredClone(service)),
     tasks: async () => [...running.values()].flat().map(({ task }) => structuredClone(task)),
     nodes: async () => [
@@ -116,6 +131,7 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
       writes.push(`removeSecret ${secrets.get(id)?.Spec.Name}`)
       secrets.delete(id)
     },
+    taskLogs: (id, asked) => outputOf(() => [...running.values()].flat().find(({ task }) => task.ID === id), asked),
     async createService(spec) {
       writes.push(`createService ${spec.Name}`)
       const service: Service = { ID: nextId('service'), Version: { Index: 1 }, UpdatedAt: time(), Spec: spec }
@@ -162,7 +178,31 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
         await follow(service)
       }
     },
+    /** All instances of a deployment that run write this. */
+    print(deployment: string, text: string, stream: TaskOutput['stream'] = 'stdout') {
+      for (const service of services.values())
+        for (const one of running.get(service.ID) ?? [])
+          if (deploymentOf(service) === deployment && one.task.DesiredState === 'running') print(one, stream, text)
+    },
     services: () => [...services.values()].map(deploymentOf),
     secrets: () => [...secrets.values()].map(({ text }) => text),
+  }
+}
+
+/** As it is, and then as it comes if it is followed. A task that is removed takes its output with it. */
+async function* outputOf(
+  find: () => Running | undefined,
+  { since, isFollowed, signal }: Parameters<Docker['taskLogs']>[1],
+): AsyncGenerator<TaskOutput> {
+  for (let at = 0; !signal.aborted; ) {
+    const one = find()
+    if (!one) throw new Error('there is no such task')
+    const next = one.output[at]
+    if (!next && !isFollowed) return
+    if (!next) await until(() => signal.aborted || one.output.length > at || !find(), 'there is more')
+    else {
+      at += 1
+      if (Date.parse(next.time) >= since * 1000) yield next
+    }
   }
 }

@@ -44,7 +44,8 @@ export const clusterApps: Migration = {
       ready_time BIGINT NOT NULL,
       exit_code BIGINT,
       reason TEXT,
-      message TEXT NOT NULL
+      message TEXT NOT NULL,
+      output TEXT
     )`,
     sql`CREATE INDEX cluster_instances_by_deployment ON cluster_instances (deployment)`,
   ],
