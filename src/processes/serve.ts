@@ -140,7 +140,9 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
           throw error
         }
       })
-    if (running.control) operators = await listenToOperators({ path: filesIn(config.dataDir).serveSocket, log, reload })
+    // Of several on one data folder, it is the one with the control process.
+    if (running.control || config.controlAddresses.length > 0)
+      operators = await listenToOperators({ path: filesIn(config.dataDir).serveSocket, log, reload })
     const edge = sockets.edges[0] && { edge: `http://${formatListen(sockets.edges[0].http.address)}` }
     return {
       addresses: running.control?.ready ?? { ...edge },

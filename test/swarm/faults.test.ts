@@ -79,6 +79,14 @@ suite('visitors of a cluster', { skip }, async () => {
     assert.equal(failed, 0, examples.join('\n'))
   })
 
+  test('an upgrade, one machine after the other, is not noticed', async (t) => {
+    const { failed, examples } = await figures(t, async () => {
+      for (const service of [...controls, cluster.worker, ...cluster.edges]) await service.operator('reload')
+      await deployServer('upgraded')
+    })
+    assert.equal(failed, 0, examples.join('\n'))
+  })
+
   test('the death of the leader is not noticed, and the other one goes on with deployments', async (t) => {
     const { failed, examples } = await figures(t, async () => {
       const killed = await leader()

@@ -52,6 +52,53 @@ suite('a whole cluster', { skip }, async () => {
     for (const edge of cluster.edges) assert.match((await siteAnswer(edge, environment.url)).text, /for all/)
   })
 
+  test('an app sleeps without visitors, and wakes for one at any edge', async () => {
+    const environment = await createIn('EU-W', 'sleeper')
+    const { error, metadata } = await deploy(one, as, environment.name, nodeServer('awake'))
+    assert.equal(error, undefined)
+    const state = async () => (await two.call(`/v1/${metadata.deployment}`, { as })).json.instance?.state
+    await until(async () => (await state()) === 'ASLEEP', 'it sleeps')
+    for (const edge of cluster.edges) assert.equal((await siteAnswer(edge, environment.url)).text, 'awake')
+  })
+
+  test('what is purged at one control process is fresh at every edge when it is answered', async () => {
+    const environment = await createIn('US-C', 'counter')
+    const counting = nodeServer(
+      '',
+      "response.setHeader('cache-control', 's-maxage=3600'); return response.end(String(process.hrtime.bigint()))",
+    )
+    assert.equal((await deploy(one, as, environment.name, counting)).error, undefined)
+    const pages = () => Promise.all(cluster.edges.map(async (edge) => (await siteAnswer(edge, environment.url)).text))
+    await pages()
+    const before = await pages()
+    assert.deepEqual(await pages(), before)
+    for (const control of [one, two]) {
+      const purged = await control.call(`/v1/${environment.name}:clearCache`, { method: 'POST', as, body: {} })
+      assert.equal(purged.status, 200, purged.text)
+      for (const [at, text] of (await pages()).entries()) assert.notEqual(text, before[at])
+    }
+  })
+
+  test('what an app writes is in its log, at every control process', async () => {
+    const environment = await createIn('US-C', 'writer')
+    const writing = nodeServer('', "console.log('visited by', request.url); return response.end('written')")
+    assert.equal((await deploy(two, as, environment.name, writing)).error, undefined)
+    for (const edge of cluster.edges) assert.equal((await siteAnswer(edge, environment.url, '/a-page')).text, 'written')
+    for (const control of [one, two])
+      await until(async () => {
+        const { text } = await control.call(`/v1/${environment.name}/logs`, { as })
+        return /visited by \/a-page/.test(text)
+      }, 'the line is in the log')
+  })
+
+  test('the status of the cluster shows all machines, and nothing wrong', async () => {
+    const status = JSON.parse(await one.operator('cluster', 'status', '--json'))
+    assert.equal(status.controls.length, 2)
+    assert.equal(status.edges.length, 2)
+    assert.deepEqual(status.nodes.map(({ region }: { region: string }) => region).toSorted(), ['EU-W', 'EU-W', 'US-C'])
+    assert.deepEqual(status.findings, [])
+  })
+
   test('an app in a region without a node is refused when it is made', async () => {
     const { reason } = await two.call('/v1/accounts/default/apps?appId=nowhere', {
       method: 'POST',
