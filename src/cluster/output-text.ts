@@ -14,10 +14,29 @@ export const STARTING = 'STARTING'
 export const outputText = ({ position, isOver }: OutputState): string =>
   isOver || Object.keys(position).length > 0 ? JSON.stringify({ position, ...(isOver ? { isOver } : {}) }) : ''
 
+/** Rows are not trusted: an output whose position is none is read from its beginning. */
 export function readOutput(text: string): OutputState {
-  const { position = {}, isOver = false } = text === '' ? {} : (JSON.parse(text) as Partial<OutputState>)
-  return { position, isOver }
+  const { position, isOver } = parse(text)
+  const { stdout, stderr } = position ?? {}
+  return {
+    position: { ...(isPosition(stdout) ? { stdout } : {}), ...(isPosition(stderr) ? { stderr } : {}) },
+    isOver: isOver === true,
+  }
 }
+
+function parse(text: string): Partial<OutputState> {
+  try {
+    return (JSON.parse(text || '{}') as Partial<OutputState> | null) ?? {}
+  } catch (error) {
+    if (error instanceof SyntaxError) return {}
+    throw error
+  }
+}
+
+type Position = NonNullable<OutputPosition['stdout']>
+
+const isPosition = (at: Partial<Position> | null | undefined): at is Position =>
+  Number.isSafeInteger(at?.count) && !Number.isNaN(Date.parse(String(at?.time)))
 
 /** Also of an instance whose row is gone. */
 export const isOutputOver = (text: string | undefined): boolean => text === undefined || readOutput(text).isOver

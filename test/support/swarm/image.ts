@@ -19,7 +19,7 @@ import { createServer } from 'node:http'
 import { createSocket } from 'node:dgram'
 import { connect } from 'node:net'
 
-if (process.env.SAYS) process.stderr.write(process.env.SAYS)
+if (process.env.SAYS) process.stderr.write(process.env.SAYS.replace('%id', crypto.randomUUID()))
 if (process.env.CRASH) process.exit(Number(process.env.CRASH))
 
 function attempt(work) {
