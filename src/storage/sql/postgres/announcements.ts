@@ -90,7 +90,11 @@ export function createAnnouncements({ clock, config, render, followers }: Parts)
   }
 
   // A session that cannot be opened is opened later; what happens meanwhile is made good by `onEverything`.
-  const open = () => listen().then(trySending, () => undefined)
+  const open = () =>
+    listen().then(trySending, () => {
+      // Followers may be there already, so the first session that is opened late has missed changes as well.
+      isFirst = false
+    })
   const watch = repeat(clock, RECONNECT_MS, open)
   const opened = open()
 

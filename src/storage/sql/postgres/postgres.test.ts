@@ -194,6 +194,20 @@ for (const [what, stop, start] of [
   )
 }
 
+test(
+  'followers are told that they missed changes, also where the server is stopped at once',
+  NEEDS_POSTGRES,
+  async (t) => {
+    const server = await startPostgres(t)
+    const missed = Promise.withResolvers<void>()
+    const sql = await openPostgres(parseDatabaseAddress(server.url), { onEverything: missed.resolve })
+    t.after(() => sql.close())
+    await server.stop()
+    await server.start()
+    await missed.promise
+  },
+)
+
 suite('with a server that has a certificate', NEEDS_POSTGRES, () => {
   const ends: (() => unknown)[] = []
   const scope = { after: (end: () => unknown) => void ends.unshift(end) }
