@@ -60,9 +60,12 @@ for (const [when, path, moment] of STEPS) {
       await on.edge.edge[what](given)
       if (child.connected) child.send('done')
     })
-    await here.promise
+    const exited = once(child, 'exit')
+    const early = exited.then(([code]) => assert.fail(`it ended with ${code} before it was killed`))
+    await Promise.race([here.promise, early])
+    early.catch(() => undefined)
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await exited
     isHere = () => false
     const before = await on.stateOf('www.example.com')
     const next = await on.open(settings)

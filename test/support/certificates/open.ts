@@ -17,7 +17,11 @@ import { startPebble } from './pebble.ts'
 export const MINUTE_MS = 60_000
 export const DAY_MS = 24 * 60 * MINUTE_MS
 
-const cutShort: Clock['sleep'] = (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal)
+/** Time-outs are longer, and stay as they are: a machine may be busy. */
+const MAX_PAUSE_MS = 10_000
+
+export const cutShort: Clock['sleep'] = (ms, signal) =>
+  systemClock.sleep(ms > MAX_PAUSE_MS ? ms : Math.min(ms, 20), signal)
 
 /** The time passes as it does, and can be moved; the pauses are cut short. */
 export function movableClock(sleep = cutShort): Clock & { move(ms: number): void } {

@@ -8,6 +8,7 @@ import { createLookup, createNameCheck } from '../../../src/reach/index.ts'
 import { createVault } from '../../../src/storage/index.ts'
 import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { LEADING } from '../leading.ts'
+import { cutShort } from './open.ts'
 
 const { file, acme, sites, dns } = JSON.parse(process.argv[2] ?? '')
 const sql = await openSqlite(file)
@@ -22,7 +23,7 @@ const ask = (what: string, given: unknown): Promise<void> => {
 
 const { worker } = openCertificates({
   sql,
-  clock: { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) },
+  clock: { ...systemClock, sleep: cutShort },
   log: createLog('silent'),
   newId: createIds(systemClock),
   vault: createVault(Buffer.alloc(32, 7)),
