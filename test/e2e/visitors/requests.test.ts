@@ -1,5 +1,6 @@
 /** Known visits lead to known records, from the edge through the control process to the API, on the real service. */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
@@ -250,6 +251,8 @@ test('requests that end while the control process is away are listed when it is 
   const { name, url } = await createEnvironment(service, owner)
   const old = service.controlPid()
   process.kill(old, 'SIGKILL')
+  // What an edge reports to a process that is dying is lost, and counted.
+  await until(() => !existsSync(`/proc/${old}`), 'the control process is gone')
   await siteAnswer(service, url, '/meanwhile')
   await until(() => isAnswering(service))
   const requests = await untilRecorded(service, owner, name, 1)
