@@ -297,8 +297,9 @@ test('a database that has lost its rows ends no app', async (t) => {
   await sql.transaction((tx) => tx.query(statement`DELETE FROM cluster_apps`))
   const next = leader.lead({ docker: scheduler.docker, cluster: 'test' })(LEADING)
   t.after(next.stop)
-  // Longer than the leader needs to end an app that is not wanted.
-  await new Promise((resolve) => setTimeout(resolve, 2500))
+  // A leader that would end it does so after its first look.
+  const before = scheduler.looks()
+  await until(() => scheduler.looks() >= before + 4, 'the leader has looked several times')
   assert.deepEqual(scheduler.services(), ['one'])
   // A database that knows apps is believed.
   await leader.instances.start(request('two'), { signal })

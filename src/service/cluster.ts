@@ -67,12 +67,15 @@ export async function openClusterApps(parts: Parts): Promise<ClusterApps> {
 /** The region of an app, as nodes are labelled with it. */
 export const labelOf = (region: string): string => region.replace(/^regions\//, '')
 
+type SwarmParts = { config: Config; log: Log; clock: Clock; started: AsyncDisposableStack }
+
 /** Docker's API, for those who may lead. Its module is loaded for them alone. */
-export async function openSwarm({ config, log, clock }: { config: Config; log: Log; clock: Clock }) {
+export async function openSwarm({ config, log, clock, started }: SwarmParts) {
   const { createDocker, createRegions, prepareWhileLeading } = await import('../swarm/index.ts')
   const { registry = '', registryUser: user, registryPassword: password } = config
   const registryLogin = password && { user, password, registry: new URL(registry).host }
   const docker = createDocker({ address: dockerAddressOf(config), registryLogin })
+  started.defer(async () => docker.close())
   const regions: Regions = createRegions({ clock, log, docker })
   return { docker, regions, prepare: prepareWhileLeading({ docker, clock, log }) }
 }

@@ -29,7 +29,7 @@ type Parts = {
 export async function runOnSwarm(parts: Parts) {
   const { config, log, state, started, edges, clusterPort, inAppFds, leadership } = parts
   const machine = machineWithoutPrograms(config)
-  const { docker, regions, prepare } = await openSwarm({ config, log, clock: state.database.clock })
+  const { docker, regions, prepare } = await openSwarm({ config, log, clock: state.database.clock, started })
   regions.start()
   started.defer(() => regions.stop())
   const nodes = await openNodes({ ...state, config, log, started }, { isControl: true })

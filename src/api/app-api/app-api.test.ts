@@ -319,3 +319,15 @@ test('an app reads what was revalidated in its environment, and in no other', as
   assert.equal((await call('GET', urlOf(ours.id), tokens.of(ours.id, 'kv-store'))).reason, 'TOKEN_WRONG')
   assert.equal((await call('POST', urlOf(ours.id), tokens.of(ours.id, 'apps-api'))).reason, 'METHOD_NOT_ALLOWED')
 })
+
+test('an app that reads what was revalidated again and again is refused, as one that reads values is', async (t) => {
+  const few = { atOnce: 100, perSecond: 1 }
+  const { ours, sql, revalidations, tokens, urls, call } = await start(t, {
+    ...IN_APP_RATES,
+    bytes: { 'apps-api': few, 'kv-store': few },
+  })
+  await sql.transaction((tx) => revalidations.note(tx, ours.id, { ['x'.repeat(40)]: 1000 }))
+  const read = () => call('GET', `${urls.appsApi}/envs/${ours.id}/revalidations`, tokens.of(ours.id, 'apps-api'))
+  assert.equal((await read()).status, 200)
+  assert.equal((await read()).status, 429)
+})

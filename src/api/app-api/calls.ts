@@ -80,11 +80,12 @@ export function createInAppCalls({ purges, revalidations, values, rates }: Parts
       return { status: 200, body: '{}' }
     },
 
-    /** What was revalidated in the environment: the record is bounded. */
-    revalidated: async ({ caller }: InAppCall): Promise<InAppResponse> => ({
-      status: 200,
-      body: JSON.stringify(await revalidations.read(caller.environmentId)),
-    }),
+    /** What was revalidated in the environment. The record is bounded, and its bytes count as those of a value that is read. */
+    async revalidated({ caller, onRelease }: InAppCall): Promise<InAppResponse> {
+      const body = Buffer.from(JSON.stringify(await revalidations.read(caller.environmentId)))
+      onRelease(rates.hold(caller, 'kv-store', body.length))
+      return { status: 200, body }
+    },
 
     /** The value is returned as it was stored. Only the app reads it, so it is not parsed here. */
     async value(call: InAppCall, key: string): Promise<InAppResponse> {

@@ -26,6 +26,7 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
   const secrets = new Map<string, Secret>()
   const behaviours = new Map<string, Behaviour>()
   const writes: string[] = []
+  let looks = 0
   let lastId = 0
   let lastPiece = 0
   const nextId = (kind: string) => `${kind}${++lastId}`
@@ -105,7 +106,10 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
 
   const docker: Pick<Docker, 'services' | 'tasks' | 'nodes' | 'secrets' | 'createSecret' | 'removeSecret'> &
     Pick<Docker, 'createService' | 'changeService' | 'removeService' | 'taskLogs'> = {
-    services: async () => [...services.values()].map((service) => structuredClone(service)),
+    services: async () => {
+      looks += 1
+      return [...services.values()].map((service) => structuredClone(service))
+    },
     tasks: async () => [...running.values()].flat().map(({ task }) => structuredClone(task)),
     nodes: async () => [
       {
@@ -167,6 +171,8 @@ export function startScheduler(t: Scope, { regions = ['EU-W'] } = {}) {
     docker: docker as Docker,
     /** Everything that was written, in order. */
     writes,
+    /** How often its services were listed. */
+    looks: () => looks,
     /** What programs of a deployment do that are started from now on. */
     behave: (deployment: string, behaviour: Behaviour) => void behaviours.set(deployment, behaviour),
     /** The instances of a deployment end by themselves, and are started again. */
