@@ -118,12 +118,7 @@ export type Person = {
 }
 
 /** The owner that the first start made. */
-export function ownerOf(service: TestService): Person {
-  const [, email = ''] = /User +(\S+)/.exec(service.log()) ?? []
-  const [, password = ''] = /Password +(\S+)/.exec(service.log()) ?? []
-  assert.ok(email && password, 'the first start prints the owner and the password')
-  return { email, password, isShared: true }
-}
+export const ownerOf = (service: TestService): Person => ({ ...service.owner(), isShared: true })
 
 /** Another person of the account, made by the operator. */
 export async function makePerson(

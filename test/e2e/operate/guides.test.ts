@@ -63,7 +63,7 @@ const GUIDES: Record<string, Guide> = {
     ground: 'the checkout',
     typed: () => [
       [/E-mail address[^\n]*: $/, 'owner@localhost'],
-      [/Password: $/, /Password {3}(\S+)/.exec(service.log())?.[1] ?? ''],
+      [/Password: $/, service.owner().password],
       [/(?:\]: |\[Y\/n\] )$/, ''],
     ],
     async see([printed = '']) {

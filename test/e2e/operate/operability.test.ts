@@ -52,9 +52,8 @@ test('liveness, readiness and metrics are served; metrics name no tenant and nee
 })
 
 test('the first start prints an owner and a password once; they log in; the second start prints none', async (t) => {
-  const first = await startService(t)
-  const [, email = ''] = /User +(\S+)/.exec(first.log()) ?? []
-  const [, password = ''] = /Password +(\S+)/.exec(first.log()) ?? []
+  const first = await startService(t, { dataDir: await temporaryFolder(t) })
+  const { email, password } = first.owner()
   const session = await first.call('/v1/session', { method: 'POST', body: { email, password } })
   assert.equal(session.status, 200)
   assert.deepEqual(session.json.accounts, [{ name: 'accounts/default', role: 'owner' }])

@@ -18,6 +18,7 @@ import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { databaseUrlOf, usesPostgres } from '../postgres/databases.ts'
 import { TIMEOUT_MS } from '../until.ts'
+import { type Owner, putPreparedDatabase } from './prepared.ts'
 import { processesOf, type Role } from './processes.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
@@ -56,6 +57,8 @@ export type TestService = {
   /** Runs an operator's command on the data folder. */
   operator(...args: string[]): Promise<string>
   login(role?: resources.Role, account?: string): Promise<Login>
+  /** Who owns the account of the first start. */
+  owner(): Owner
   /** Opens its database, in this process. */
   openSql(): Promise<Sql>
   /** SIGTERM; resolves to the exit code. */
@@ -65,6 +68,7 @@ export type TestService = {
 }
 
 type Start = {
+  /** Without one, the service gets a new folder, with the database of a first start. In an empty folder it makes its first start. */
   dataDir?: string
   settings?: Record<string, string>
   /** The command, if it is not that of this checkout on the Node of this test. */
@@ -84,6 +88,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
     ...chosen,
     ...given.settings,
   }
+  const prepared = await preparedOwner(dataDir, { given, databaseUrl: env.HEADLAND_DATABASE_URL })
   const [file, ...first] = given.command ?? [process.execPath, HEADLAND]
   const serve = given.command ? [...first, 'serve'] : AS_NPM_START
   const child = spawn(file, serve, {
@@ -151,12 +156,31 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
       if (!given.command) return issueLogin(dataDir, env.HEADLAND_DATABASE_URL, { role, account })
       return JSON.parse(await operator('credentials', 'create', '--account', account, '--role', role, '--json'))
     },
+    owner: () => prepared ?? shownOwner(log),
     openSql: () => openSql(dataDir, env.HEADLAND_DATABASE_URL),
     stop: () => end(child, 'SIGTERM'),
     async kill() {
       await end(child, 'SIGKILL')
     },
   }
+}
+
+async function preparedOwner(
+  dataDir: string,
+  { given, databaseUrl }: { given: Start; databaseUrl: string | undefined },
+): Promise<Owner | undefined> {
+  const makesOwn = given.dataDir !== undefined || given.command !== undefined || databaseUrl
+  // A machine without a control process has no database.
+  if (makesOwn || given.settings?.HEADLAND_ROLES !== undefined) return undefined
+  return putPreparedDatabase(dataDir)
+}
+
+/** The first start prints the owner and the password. */
+function shownOwner(log: string): Owner {
+  const [, email = ''] = /User +(\S+)/.exec(log) ?? []
+  const [, password = ''] = /Password +(\S+)/.exec(log) ?? []
+  assert.ok(email && password, 'the first start prints the owner and the password')
+  return { email, password }
 }
 
 /** As `headland credentials create` does, but in this process: the command costs more than most tests, and has its own. */
