@@ -32,9 +32,13 @@ export async function migrate(
   { isShared = false }: Options = {},
 ): Promise<Migration[]> {
   const newest = migrations.at(-1)?.id ?? 0
-  await sql.transaction((tx) => tx.query(RECORD), MIGRATING)
+  const known = await sql.transaction(async (tx) => {
+    await tx.query(RECORD)
+    return version(tx)
+  }, MIGRATING)
+  if (known > newest) throw new SchemaTooNew(known, newest)
   const applied: Migration[] = []
-  for (const migration of migrations) {
+  for (const migration of migrations.filter(({ id }) => id > known)) {
     const ran = await sql.transaction(async (tx) => {
       // Read inside the transaction: another process may be migrating the same file.
       const current = await version(tx)

@@ -23,11 +23,13 @@ async function migrated(t: TestContext) {
 }
 
 test('the schema of every migration is its own and no other', async (t) => {
+  const sql = await open(t, join(await temporaryFolder(t), 'x.db'))
   for (const { id } of MIGRATIONS) {
-    const sql = await open(t, join(await temporaryFolder(t), 'x.db'))
-    const upTo = (last: number) => MIGRATIONS.filter((migration) => migration.id <= last)
-    await migrate(sql, upTo(id), 0)
-    await checkSchema(sql, upTo(id), await open(t, ':memory:'))
+    const upTo = MIGRATIONS.filter((migration) => migration.id <= id)
+    await migrate(sql, upTo, 0)
+    const blank = await openSqlite(':memory:')
+    await checkSchema(sql, upTo, blank)
+    await blank.close()
   }
 })
 

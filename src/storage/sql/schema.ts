@@ -2,7 +2,7 @@
  * Compares the schema of a database with the migrations. A file from elsewhere may have views that never end and
  * triggers that run with every write, so this check comes first: reading the schema executes nothing of it.
  */
-import { type Migration, migrate } from './migrate.ts'
+import { createTables, type Migration } from './migrate.ts'
 import { type Reader, type Sql, statement } from './sql.ts'
 
 type SchemaObject = { type: string; name: string; sql: string | null }
@@ -16,8 +16,11 @@ export class SchemaForeign extends Error {
 
 /** Throws unless the database has exactly what these migrations make. `blank` is an empty database. */
 export async function checkSchema(sql: Reader, migrations: readonly Migration[], blank: Sql) {
-  await migrate(blank, migrations, 0)
-  const expected = new Map((await blank.transaction(readSchema)).map((object) => [nameOf(object), textOf(object)]))
+  const made = await blank.transaction(async (tx) => {
+    await createTables(tx, migrations)
+    return readSchema(tx)
+  })
+  const expected = new Map(made.map((object) => [nameOf(object), textOf(object)]))
   for (const object of await readSchema(sql)) {
     if (expected.get(nameOf(object)) !== textOf(object)) throw new SchemaForeign(nameOf(object))
     // Each name once: a second one of the same name is foreign.
