@@ -16,7 +16,7 @@ import { TIMEOUT_MS, until } from '../../support/until.ts'
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 
 const folder = await temporaryFolder({ after })
-const service = await startService({ after })
+const service = await startService({ after }, { dataDir: await temporaryFolder({ after }) })
 const as = await service.login('developer')
 const site = await createEnvironment(service, as, { app: await createApp(service, as, { app: 'shop' }) })
 await deploy(

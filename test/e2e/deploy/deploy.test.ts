@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { rounds } from '../../support/long.ts'
 import { deploy, nodeServer, page, reasonOf, untilDone, upload, uploadWithQuery } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
@@ -40,23 +40,29 @@ const BAD = {
   },
 }
 
-for (const [what, { reason, script }] of Object.entries(BAD)) {
-  test(`an app that ${what} leaves the old deployment serving and says why`, async () => {
-    const { name, url } = await createEnvironment(service, as)
-    await deploy(service, as, name, nodeServer('the old one'))
-    const files = { 'package.json': JSON.stringify({ scripts: { start: 'node bad.js' } }), 'bad.js': script }
-    const failed = await deploy(service, as, name, files)
-    assert.equal(reasonOf(failed), reason, JSON.stringify(failed))
-    assert.equal((await siteAnswer(service, url)).text, 'the old one')
-    const build = await service.call(`/v1/${failed.metadata.build}`, { as })
-    assert.deepEqual([build.json.state, build.json.failure.reason, build.json.failure.fault], ['FAILED', reason, 'app'])
-    const { json } = await service.call(`/v1/${name}/deployments`, { as })
-    assert.deepEqual(
-      json.deployments.map(({ state }: { state: string }) => state),
-      ['FAILED', 'LIVE'],
-    )
-  })
-}
+// At the same time, since two of them wait until the time for a start is over.
+describe('apps that do not start', { concurrency: true }, () => {
+  for (const [what, { reason, script }] of Object.entries(BAD)) {
+    test(`an app that ${what} leaves the old deployment serving and says why`, async () => {
+      const { name, url } = await createEnvironment(service, as)
+      await deploy(service, as, name, nodeServer('the old one'))
+      const files = { 'package.json': JSON.stringify({ scripts: { start: 'node bad.js' } }), 'bad.js': script }
+      const failed = await deploy(service, as, name, files)
+      assert.equal(reasonOf(failed), reason, JSON.stringify(failed))
+      assert.equal((await siteAnswer(service, url)).text, 'the old one')
+      const build = await service.call(`/v1/${failed.metadata.build}`, { as })
+      assert.deepEqual(
+        [build.json.state, build.json.failure.reason, build.json.failure.fault],
+        ['FAILED', reason, 'app'],
+      )
+      const { json } = await service.call(`/v1/${name}/deployments`, { as })
+      assert.deepEqual(
+        json.deployments.map(({ state }: { state: string }) => state),
+        ['FAILED', 'LIVE'],
+      )
+    })
+  }
+})
 
 test('a failed build script is reported with its reason and the line of the log that shows it', async () => {
   const { name } = await createEnvironment(service, as)

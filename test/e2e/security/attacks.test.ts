@@ -15,7 +15,10 @@ import { createApp, createEnvironment, siteAnswer } from '../../support/service/
 import { processesOf } from '../../support/service/processes.ts'
 import { startService } from '../../support/service/service.ts'
 
-const service = await startService({ after }, { settings: { HEADLAND_LOG_LEVEL: 'trace' } })
+const service = await startService(
+  { after },
+  { dataDir: await temporaryFolder({ after }), settings: { HEADLAND_LOG_LEVEL: 'trace' } },
+)
 const as = await service.login()
 await service.operator('accounts', 'create', 'other')
 const stranger = await service.login('owner', 'other')

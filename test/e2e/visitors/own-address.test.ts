@@ -72,7 +72,8 @@ const scope = { after: (end: () => unknown) => void ends.unshift(end) }
 after(async () => {
   for (const end of ends) await end()
 })
-const service = await startService(scope)
+/** An edge that was replaced goes on for connections that stay open, and ends with the last of them or after this time. */
+const service = await startService(scope, { settings: { HEADLAND_DRAIN_TIMEOUT: '20' } })
 const as = await service.login()
 const [ours, other, site] = [
   await createEnvironment(service, as),
