@@ -24,7 +24,7 @@ const PRIORITY = 5
 /** Folders with long files begin: a long file at the end would leave the other cores idle. */
 const FIRST = ['test/modules/', 'test/images/', 'test/browser/']
 
-const places = (file: string): number => {
+const placeOf = (file: string): number => {
   const at = FIRST.findIndex((folder) => file.startsWith(folder))
   return at < 0 ? FIRST.length : at
 }
@@ -32,7 +32,16 @@ const places = (file: string): number => {
 const files = globSync('test/**/*.test.ts', { cwd: TOP })
   .filter((file) => !file.startsWith('test/swarm/'))
   .sort()
-  .sort((a, b) => places(a) - places(b))
+  .sort((a, b) => placeOf(a) - placeOf(b))
+
+/** What was started ends with this process. */
+const over = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    over.abort()
+    process.exit(1)
+  })
+}
 
 const results = await Promise.all([runUnits(), runService()])
 process.stdout.write(`\nUnit tests:\n\n${results[0].printed}`)
@@ -53,7 +62,12 @@ async function runUnits(): Promise<{ isGood: boolean; printed: string }> {
 
 async function runService(): Promise<{ isGood: boolean }> {
   let isGood = false
-  const tests = run({ files: files.map((file) => join(TOP, file)), concurrency: CONCURRENCY, timeout: TIMEOUT_MS })
+  const tests = run({
+    files: files.map((file) => join(TOP, file)),
+    concurrency: CONCURRENCY,
+    timeout: TIMEOUT_MS,
+    signal: over.signal,
+  })
   tests.on('test:summary', ({ file, success }) => {
     // The one without a file is of all of them.
     if (file === undefined) isGood = success
