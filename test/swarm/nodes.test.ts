@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { PORT_RANGES } from '../../src/nodes/process/port-ranges.ts'
 import { ISOLATION_TABLE, type Isolation, prepareSwarm } from '../../src/swarm/index.ts'
 import { NEEDS_REGISTRY } from '../support/images/registry.ts'
 import { inReverse } from '../support/machine/docker-engine.ts'
@@ -246,6 +247,27 @@ test('other rules are in the kernel of each node as soon as a control process ha
   for (const name of ['one', 'far'])
     await until(async () => (await swarm.visit(urlOf(name)))?.status === 200, `${name} is reached again`)
   assert.equal(await reach(`${swarm.address}:${PORTS.api}`), 'connected')
+})
+
+test('each start of Docker gives instances ports of another range, so that no app gets the port of another one', {
+  skip,
+}, async () => {
+  const [, second] = swarm.nodes
+  const portOf = () => Number(new URL(urlOf('far')).port)
+  const rangeOf = (port: number) => PORT_RANGES.findIndex(({ first, last }) => port >= first && port <= last)
+  const seen: number[] = []
+  for (let start = 0; start < 3; start++) {
+    const before = portOf()
+    // The role has seen which range is in use.
+    await until(async () => {
+      const [first] = (await runIn(second.inside, 'cat', '/proc/sys/net/ipv4/ip_local_port_range')).split(/\s/)
+      return rangeOf(Number(first)) !== rangeOf(before)
+    }, 'the next start has another range')
+    await second.restart()
+    await cluster.roundsUntil(() => cluster.running('far').length === 1 && portOf() !== before, 'it runs again')
+    seen.push(rangeOf(portOf()))
+  }
+  assert.deepEqual(seen, [0, 1, 2])
 })
 
 /** Without the connections that the kernel counts. */

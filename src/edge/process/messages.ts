@@ -91,6 +91,8 @@ export type EdgeMethodsForAgent = {
 
 /** What an edge asks of the agent. */
 export type AgentMethodsForEdge = {
+  /** Asked again and again where instances are elsewhere: without an answer, the edge stops using their addresses (`lease.ts`). */
+  isThere(argument: null): boolean
   /** A visitor waits for this deployment, which sleeps. */
   wake(deployment: string): void
   /** Requests since the last report, by deployment; one that is still going on counts in each report. */
