@@ -34,6 +34,8 @@ const OTHER_RESOLVER = '10.99.0.3'
 const OTHER_EDGE = '10.99.0.77'
 const PORTS = { web: 80, dns: 53, ssh: 22, docker: 2375, api: 8081 }
 const LEASE_MS = 8000
+/** In the image of the apps. */
+const NODE = '/headland/lib/node/bin/node'
 /** What an app is told where it may not connect. */
 const REFUSED = ['ECONNREFUSED', 'timeout', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EACCES']
 
@@ -256,7 +258,8 @@ test('each start of Docker gives containers ports of another range, so that no a
   const rangeOf = (port: number) => PORT_RANGES.findIndex(({ first, last }) => port >= first && port <= last)
   const [used = ''] = (await second.docker('images', '--quiet')).split('\n')
   async function publish(): Promise<number> {
-    const id = await second.docker('run', '--detach', '--publish', '3000', '--entrypoint', 'sleep', used, '1000')
+    const program = [NODE, used, '--eval', 'setInterval(() => undefined, 1000)']
+    const id = await second.docker('run', '--detach', '--publish', '3000', '--entrypoint', ...program)
     return rangeOf(Number((await second.docker('port', id, '3000')).split(/[:\n]/)[1]))
   }
   const seen = [await publish()]
