@@ -258,21 +258,26 @@ test('each start of Docker gives containers ports of another range, so that no a
   const rangeOf = (port: number) => PORT_RANGES.findIndex(({ first, last }) => port >= first && port <= last)
   const [used = ''] = (await second.docker('images', '--quiet')).split('\n')
   async function publish(): Promise<number> {
-    const program = [NODE, used, '--eval', 'setInterval(() => undefined, 1000)']
+    const program = [
+      NODE,
+      used,
+      '--eval',
+      "process.on('SIGTERM', () => process.exit()); setInterval(() => undefined, 1000)",
+    ]
     const id = await second.docker('run', '--detach', '--publish', '3000', '--entrypoint', ...program)
     return rangeOf(Number((await second.docker('port', id, '3000')).split(/[:\n]/)[1]))
   }
   const seen = [await publish()]
-  while (seen.length < 4) {
+  while (seen.length < 3) {
     // The role has seen which range is in use.
     await until(async () => {
       const [first] = (await runIn(second.inside, 'cat', '/proc/sys/net/ipv4/ip_local_port_range')).split(/\s/)
-      return rangeOf(Number(first)) === seen.length - 1
+      return rangeOf(Number(first)) !== seen.at(-1)
     }, 'the next start has another range')
     await second.restart()
     seen.push(await publish())
   }
-  assert.deepEqual(seen, [-1, 0, 1, 2])
+  assert.equal(new Set(seen).size, seen.length, seen.join())
 })
 
 /** Without the connections that the kernel counts. */

@@ -2,8 +2,8 @@
  * Which ports Docker gives to instances on this node. An edge may use the address of an instance that is gone, until it is told so:
  * for milliseconds, or for minutes where it is cut off. Another app must not be there by then.
  *
- * Docker counts ports up while it runs, so none comes again soon. When it starts, it counts from the beginning of the kernel's range
- * for ports that nothing has chosen. So that range is another one at each start: of a few ranges, the one that was not used for the
+ * Docker counts ports up while it runs, so none comes again soon. When it was started, it counts from the beginning of the kernel's
+ * range for ports that nothing has chosen, which it reads with the first port that it gives. So that range is another one at each start: of a few ranges, the one that was not used for the
  * longest time. Containers have networks of their own, with a range of their own, so apps notice nothing.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
