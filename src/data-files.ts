@@ -10,6 +10,8 @@ export const filesIn = (dataDir: string) => ({
   certificates: join(dataDir, 'certificates.json'),
   /** Of the firewall of a node, which runs apps in a cluster. */
   nodeRules: join(dataDir, 'node-rules.json'),
+  /** The ranges of ports that Docker on a node has used, the least recent first. */
+  nodePorts: join(dataDir, 'node-ports.json'),
   blobs: join(dataDir, 'blobs'),
   /** Closed parts of logs that were brought back from an object store. */
   storedLogs: join(dataDir, 'stored-logs'),

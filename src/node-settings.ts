@@ -1,11 +1,9 @@
 /** The settings of nodes, which run apps in a cluster, and what the firewall there is made of. */
 import { isIPv4 } from 'node:net'
-import { resolve } from 'node:path'
 import { parseList, type Setting, setting } from './setting-texts.ts'
 import type { Isolation } from './swarm/index.ts'
 
 export type NodeConfig = {
-  dockerSocket: string
   edgeAddresses: string[]
   blockedAddresses: string[]
   /** Each `address:port`. */
@@ -14,9 +12,6 @@ export type NodeConfig = {
 }
 
 export const NODE_SETTINGS: { [K in keyof NodeConfig]: Setting<NodeConfig[K]> } = {
-  dockerSocket: setting('/var/run/docker.sock', 'For the role `node`: the Unix socket of its Docker engine.', (text) =>
-    resolve(text),
-  ),
   edgeAddresses: setting(
     '',
     'With apps on a swarm: IPv4 addresses or ranges of the machines with edges and control processes, separated by commas. Nothing else reaches apps.',

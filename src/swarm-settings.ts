@@ -11,7 +11,7 @@ export type EngineName = (typeof ENGINES)[number]
 
 export type SwarmConfig = {
   engine: EngineName
-  swarmSocket: string
+  dockerSocket: string
   swarmAddress: string | undefined
   swarmCertificates: string | undefined
   swarmCluster: string
@@ -25,14 +25,14 @@ export const SWARM_SETTINGS: { [K in keyof SwarmConfig]: Setting<SwarmConfig[K]>
     'What runs apps: `local` is this machine, `swarm` the nodes of Docker Swarm, with machines of their own for the roles.',
     (text) => oneOf(ENGINES, text),
   ),
-  swarmSocket: setting(
+  dockerSocket: setting(
     '/var/run/docker.sock',
-    'Unix socket of a Docker engine that manages the swarm, for control processes.',
+    'With apps on a swarm, the Unix socket of a Docker engine: on a node that of its own, on a control machine one that manages the swarm.',
     (text) => resolve(text),
   ),
   swarmAddress: setting(
     '',
-    'Address of that engine where it is on another machine, as in `https://10.0.0.5:2376`; it needs `swarmCertificates`.',
+    'For control processes, the address of an engine that manages the swarm where it is on another machine, as in `https://10.0.0.5:2376`; it needs `swarmCertificates`.',
     parseEngineAddress,
   ),
   swarmCertificates: setting('', 'Folder with `ca.pem`, `cert.pem` and `key.pem` for that address.', (text) =>
@@ -56,8 +56,8 @@ export const SWARM_SETTINGS: { [K in keyof SwarmConfig]: Setting<SwarmConfig[K]>
 }
 
 /** Where Docker's API is reached. Throws if its certificates cannot be read. */
-export function dockerAddressOf({ swarmSocket, swarmAddress, swarmCertificates }: SwarmConfig): DockerAddress {
-  if (swarmAddress === undefined) return { socketPath: swarmSocket }
+export function dockerAddressOf({ dockerSocket, swarmAddress, swarmCertificates }: SwarmConfig): DockerAddress {
+  if (swarmAddress === undefined) return { socketPath: dockerSocket }
   if (swarmCertificates === undefined)
     throw new Refused('swarmAddress needs swarmCertificates, the folder with ca.pem, cert.pem and key.pem.')
   const { hostname: host, port } = new URL(swarmAddress)

@@ -79,6 +79,7 @@ export async function startAgent(parts: Parts) {
         if (networks?.gateway === gateway) await networks.openEdge(port)
       },
       loopDetected: apps.loopDetected,
+      isThere: () => true,
     }
     const edge = edges.add(createCaller<EdgeMethodsForAgent>(peer, methods, ERRORS))
   }

@@ -122,6 +122,7 @@ const ROWS: Record<string, string> = {
   'a value of many megabytes in a row': valueRow(`'${'a'.repeat(64)}'`, 'NULL', 'hex(zeroblob(3000000))'),
   'rules of a firewall that are a program': `INSERT INTO node_rules (name, revision, rules) VALUES ('isolation', 1, '{"edges":["1.2.3.4; drop"]}')`,
   'a node whose id is none': "INSERT INTO cluster_nodes (id) VALUES ('../n1')",
+  'a token whose generation is text': "INSERT INTO join_tokens (role, name, generation) VALUES ('edge', 'a', 'x')",
   'lines of a log that is a path': chunkRow("'../../../etc'", '1', "''"),
   'lines whose number is text': chunkRow("'builds/a'", "'x'", "''"),
   'lines of many megabytes in a row': chunkRow("'builds/a'", '1', 'hex(zeroblob(3000000))'),

@@ -69,6 +69,10 @@ function lineNumber(value: Value) {
   if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Error('it is not the number of a line')
 }
 
+function count(value: Value) {
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Error('it is not a count')
+}
+
 function chunkBytes(value: Value) {
   if (Number(value) > MAX_CHUNK_BYTES) throw new Error('it has too many lines for a row')
 }
@@ -255,6 +259,13 @@ const TABLES: readonly Table[] = [
     since: sinceOf('cluster nodes'),
     columns: { rules: json(nodeRules) },
     read: (after) => statement`SELECT rowid AS at, rules FROM node_rules WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'join_tokens',
+    since: sinceOf('join tokens'),
+    columns: { generation: count },
+    read: (after) => statement`
+      SELECT rowid AS at, generation FROM join_tokens WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'packages',

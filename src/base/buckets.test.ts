@@ -24,6 +24,21 @@ test('so much is paid at once, and then so much a second', async () => {
   )
 })
 
+test('processes that share a limit have a part of what comes each second, and the burst each', async () => {
+  const clock = handClock()
+  let sharers = 2
+  const { take } = createBuckets(clock, () => sharers)
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => take('a', 1, RATE)),
+    [0, 0, 0, 1000],
+  )
+  await clock.advance(1000)
+  assert.deepEqual([take('a', 1, RATE), take('a', 1, RATE)], [0, 1000])
+  sharers = 1
+  await clock.advance(1000)
+  assert.equal(take('a', 1, RATE), 0)
+})
+
 test('what is refused costs nothing', () => {
   const { take } = createBuckets(handClock())
   assert.equal(take('a', 2, RATE), 0)

@@ -11,12 +11,19 @@ export type Rate = { atOnce: number; perSecond: number }
  */
 const MAX_BUCKETS = 10_000
 
-export function createBuckets(clock: Pick<Clock, 'now'>) {
+/**
+ * How many processes count for themselves what one limit is for. Each has its part of the number per second; the burst counts in
+ * each, so that one large call is not refused for ever.
+ */
+export type Sharers = () => number
+
+export function createBuckets(clock: Pick<Clock, 'now'>, sharers: Sharers = () => 1) {
   const paidUntil = new Map<string, number>()
 
   return {
     /** 0 if it was paid, otherwise the milliseconds until it can be. */
-    take(key: string, cost: number, { atOnce, perSecond }: Rate): number {
+    take(key: string, cost: number, { atOnce, perSecond: ofAll }: Rate): number {
+      const perSecond = ofAll / Math.max(1, sharers())
       const now = clock.now()
       const maxMs = (atOnce * 1000) / perSecond
       const known = paidUntil.get(key) ?? 0

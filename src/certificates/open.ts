@@ -55,6 +55,9 @@ type Parts = {
   random?: () => number
 }
 
+/** Followers of no account, but of certificates. */
+const HINTS = 'certificates'
+
 export function openCertificates(parts: Parts) {
   const { sql, clock, log, newId, vault, edgeTls, portalHost, domain, sites, checkName, owner = processName() } = parts
   const stopping = new AbortController()
@@ -84,7 +87,18 @@ export function openCertificates(parts: Parts) {
     stopping,
     ...(parts.random ? { random: parts.random } : {}),
   })
-  const certificates = createCertificates({ clock, records, worker, portalHost, domain, sites })
+  const certificates = createCertificates({ clock, records, worker: { poke }, portalHost, domain, sites })
+  const unfollow = parts.cluster?.changes.follow(HINTS, () => worker.poke())
+
+  /** What is wanted has changed. Another process may lead, and others tell their edges. */
+  function poke() {
+    worker.poke()
+    if (!parts.cluster) return
+    // A hint, which may be lost: each process looks by itself as well.
+    sql
+      .transaction(async (tx) => tx.notify(HINTS, ''))
+      .catch((error) => log.debug({ err: error }, 'other control processes could not be told of certificates'))
+  }
 
   function openShared({ changes, controls }: NonNullable<Parts['cluster']>) {
     const stored = createSharedChallengeRecords({ sql, vault, checkTerm: currentTerm.check })
@@ -122,6 +136,7 @@ export function openCertificates(parts: Parts) {
     records,
     /** What does not end in time is continued by the next process. */
     async stop(graceMs = 3000) {
+      unfollow?.()
       await settlesWithin(clock, worker.stop(), graceMs)
       await shared?.stop()
       opened?.close()

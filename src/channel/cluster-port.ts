@@ -24,7 +24,7 @@ export async function openClusterPort({ address, greeting, onRefused }: Parts) {
   const topics = new Map<string, (peer: AnyPeer) => void>()
   const keyOf = (role: string, topic: string) => `${role} ${topic}`
 
-  const { port, close } = await listenToPeers<never, never>({
+  const { port, endInvalid, close } = await listenToPeers<never, never>({
     address,
     greeting,
     onPeer(peer) {
@@ -47,6 +47,8 @@ export async function openClusterPort({ address, greeting, onRefused }: Parts) {
     ) {
       topics.set(keyOf(role, topic), onPeer)
     },
+    /** Ends connections whose token is not good any more. */
+    endInvalid,
     close,
   }
 }

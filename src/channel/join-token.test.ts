@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinToken, readIdentity, readJoinToken, secretOf, TokenRefused } from './join-token.ts'
+import { identityText, joinToken, readIdentity, readJoinToken, secretOf, TokenRefused } from './join-token.ts'
 
 const KEY = 'a key that control processes share'
 
@@ -22,6 +22,17 @@ test('another role, another name and another key have other secrets', () => {
   assert.equal(new Set(secrets).size, 4)
 })
 
+test('after a revocation a name has another token, which says its generation', () => {
+  const tokens = [0, 1, 2].map((generation) => joinToken(KEY, { role: 'edge', name: 'a', generation }))
+  assert.deepEqual(tokens[0], joinToken(KEY, { role: 'edge', name: 'a' }))
+  assert.match(tokens[2] ?? '', /^edge:a:2:[\w-]{43}$/)
+  assert.equal(new Set(tokens.map((token) => token.split(':').at(-1))).size, 3)
+  const { secret, ...identity } = readJoinToken(tokens[2] ?? '')
+  assert.deepEqual(identity, { role: 'edge', name: 'a', generation: 2 })
+  assert.deepEqual(readIdentity(identityText(identity)), identity)
+  assert.deepEqual(secret, secretOf(KEY, identity))
+})
+
 test('names that could be mistaken for another text are refused', () => {
   for (const name of ['', '-a', 'a-', '.', 'A', 'a/b', 'a:b', 'a b', 'a\0', 'ä', 'a'.repeat(64)])
     assert.throws(() => joinToken(KEY, { role: 'edge', name }), TokenRefused, JSON.stringify(name))
@@ -36,6 +47,19 @@ test('what is no token is refused, and the message does not repeat it', () => {
 
 test('an identity of a handshake is read strictly', () => {
   assert.deepEqual(readIdentity('edge/sydney-1'), { role: 'edge', name: 'sydney-1' })
-  for (const text of ['', '/', 'edge', 'edge/', '/a', 'edge/a/b', 'edge/a\n', 'x'.repeat(200)])
+  for (const text of [
+    '',
+    '/',
+    'edge',
+    'edge/',
+    '/a',
+    'edge/a/b',
+    'edge/a/0',
+    'edge/a/01',
+    'edge/a/1/1',
+    'edge/a/9999999999',
+    'edge/a\n',
+    'x'.repeat(200),
+  ])
     assert.equal(readIdentity(text), undefined, JSON.stringify(text))
 })

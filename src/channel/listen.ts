@@ -19,6 +19,8 @@ export type Listening = {
   port: number | undefined
   /** Takes the path again, after another process had taken it. Connections stay. */
   reopen(): Promise<void>
+  /** Ends connections whose token is not good any more. Nothing for a path. */
+  endInvalid(): void
   close(): Promise<void>
 }
 
@@ -44,6 +46,7 @@ async function listenAtPath<Sent, Received>(
 
   return {
     port: undefined,
+    endInvalid: () => undefined,
     async reopen() {
       const before = server
       server = await open()
@@ -70,7 +73,7 @@ async function listenAtPort<Sent, Received>(
     reportTime = performance.now()
     onRefused(error)
   }
-  const { port, close } = await openSecurePort(address, {
+  const { port, endInvalid, close } = await openSecurePort(address, {
     onConnection(socket, identity, greeted) {
       greet<Sent, Received>(socket, greeting, identity)
         .finally(greeted)
@@ -82,5 +85,5 @@ async function listenAtPort<Sent, Received>(
     onRefused: report,
   })
   // Several processes may listen at a port at the same time, so it is never lost to another one.
-  return { port, reopen: async () => undefined, close }
+  return { port, reopen: async () => undefined, endInvalid, close }
 }

@@ -8,7 +8,7 @@ import { startTcpProxy } from '../../test/support/channel/tcp-proxy.ts'
 import { HAS_OPENSSL, makeCertificate, startTls } from '../../test/support/edge/tls.ts'
 import { until } from '../../test/support/until.ts'
 import { connectPeer, followPeer, type Greeting, joinToken, listenToPeers, type Peer, PROTOCOL } from './index.ts'
-import { readJoinToken } from './join-token.ts'
+import { type Identity, readJoinToken } from './join-token.ts'
 
 type Text = { text: string }
 type TextPeer = Peer<Text, Text>
@@ -18,11 +18,11 @@ const HOST = '127.0.0.1'
 const greetingOf = (role: string): Greeting => ({ protocol: PROTOCOL, role, process: '1', version: '1.0.0' })
 const TOKEN = joinToken(KEY, { role: 'edge', name: 'a' })
 
-async function listen(t: TestContext, name = 'control') {
+async function listen(t: TestContext, name = 'control', isValid = (_: Identity) => true) {
   const peers: TextPeer[] = []
   const refused: unknown[] = []
   const server = await listenToPeers<Text, Text>({
-    address: { host: HOST, port: 0, key: KEY },
+    address: { host: HOST, port: 0, key: KEY, isValid },
     greeting: { ...greetingOf('control'), process: name },
     onPeer: (peer) => peers.push(peer),
     onRefused: (error) => refused.push(error),
@@ -65,6 +65,22 @@ test('with its token, a process gets in under its name, and messages arrive in b
   peer.send({ text: long })
   await until(() => received.length === 2)
   assert.deepEqual(received, ['line\n1 line\n1', `${long} ${long}`])
+})
+
+test('a token that was revoked ends its connections and opens no other, and the next one of its name does', async (t) => {
+  let generation = 0
+  const server = await listen(t, 'control', (identity) => (identity.generation ?? 0) === generation)
+  const peer = await dial(server.port)
+  await until(() => server.peers.length === 1)
+  generation = 1
+  server.endInvalid()
+  await peer.closed
+  await assert.rejects(dial(server.port))
+  assert.match(server.refused(), /the token of edge\/a was revoked/)
+  const next = await dial(server.port, joinToken(KEY, { role: 'edge', name: 'a', generation: 1 }))
+  t.after(() => next.close())
+  await until(() => server.peers.length === 2)
+  assert.equal(server.peers[1]?.node, 'a')
 })
 
 test('the keys of a connection come from an exchange of its own', async (t) => {

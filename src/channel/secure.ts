@@ -13,7 +13,13 @@ import { connect, createSecureContext, TLSSocket, type TLSSocketOptions } from '
 import { type Identity, identityText, readIdentity, readJoinToken, secretOf } from './join-token.ts'
 
 /** Where a control process listens; `key` is the one that join tokens are made from. */
-export type SecureListen = { host: string; port: number; key: string }
+export type SecureListen = {
+  host: string
+  port: number
+  key: string
+  /** Whether a token of this identity is still good; all are where it is not given. */
+  isValid?(identity: Identity): boolean
+}
 
 /** Where a control process is reached. */
 export type SecureAddress = { host: string; port: number; token: string }
@@ -35,10 +41,12 @@ type Listener = {
   onRefused(error: Error): void
 }
 
-export async function openSecurePort({ host, port, key }: SecureListen, { onConnection, onRefused }: Listener) {
+export async function openSecurePort(listen: SecureListen, { onConnection, onRefused }: Listener) {
+  const { host, port, key, isValid = () => true } = listen
   const secureContext = createSecureContext(TLS)
   const pending = new Map<Socket, NodeJS.Timeout>()
-  const open = new Set<Socket>()
+  /** With the identity, once it is known. */
+  const open = new Map<Socket, Identity | undefined>()
 
   function greeted(transport: Socket) {
     clearTimeout(pending.get(transport))
@@ -56,7 +64,7 @@ export async function openSecurePort({ host, port, key }: SecureListen, { onConn
     if (oldest && pending.size >= MAX_PENDING) end(oldest, 'too many connections were waiting for their greeting')
     const late = () => end(transport, `the greeting of ${transport.remoteAddress} did not arrive in time`)
     pending.set(transport, setTimeout(late, GREETING_MS))
-    open.add(transport)
+    open.set(transport, undefined)
     transport.once('close', () => {
       greeted(transport)
       open.delete(transport)
@@ -70,7 +78,8 @@ export async function openSecurePort({ host, port, key }: SecureListen, { onConn
       isServer: true,
       secureContext,
       pskCallback(_, text) {
-        identity = readIdentity(text)
+        const named = readIdentity(text)
+        identity = named && isValid(named) ? named : undefined
         return identity ? secretOf(key, identity) : null
       },
     }
@@ -81,8 +90,10 @@ export async function openSecurePort({ host, port, key }: SecureListen, { onConn
     })
     socket.once('secure', () => {
       // A session that is resumed has no identity; none is.
-      if (identity) onConnection(socket, identity, () => greeted(transport))
-      else end(transport, 'a connection came without an identity')
+      if (identity) {
+        open.set(transport, identity)
+        onConnection(socket, identity, () => greeted(transport))
+      } else end(transport, 'a connection came without an identity')
     })
   })
   await new Promise<void>((resolve, reject) => {
@@ -93,9 +104,17 @@ export async function openSecurePort({ host, port, key }: SecureListen, { onConn
 
   return {
     port: portOf(server.address()),
+    /** Ends connections whose token is not good any more. */
+    endInvalid() {
+      for (const [transport, identity] of open)
+        if (identity && !isValid(identity)) {
+          transport.destroy()
+          onRefused(new PeerRefused(`the token of ${identityText(identity)} was revoked`))
+        }
+    },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      for (const transport of open) transport.destroy()
+      for (const transport of open.keys()) transport.destroy()
       await closed
     },
   }

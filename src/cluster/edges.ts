@@ -79,6 +79,7 @@ export function createClusterEdges(parts: Parts) {
         },
         // Apps of a cluster have networks of their nodes.
         listensToJobs: async () => undefined,
+        isThere: () => true,
         loopDetected: (deployment) => lines.sayOf(String(deployment), '', APP_LINES.loop),
       }
       const edge: Edge = { caller: createCaller<EdgeMethodsForAgent>(peer, methods), load: {} }

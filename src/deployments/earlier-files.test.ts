@@ -7,6 +7,7 @@ import type { Environment } from '../apps/index.ts'
 import type { Plan } from '../builds/index.ts'
 import { lookUpOnce, makeAssetList, makeManifest, type RouteTarget } from '../edge/index.ts'
 import { createRetain } from '../retention/retain.ts'
+import type { Digest } from '../storage/index.ts'
 import { createEarlierFiles, earlierFilesSize } from './earlier-files.ts'
 import type { Deployment } from './records/rows.ts'
 
@@ -15,11 +16,16 @@ const HOUR_MS = 60 * 60_000
 /** Each deployment has one script of its own and one that all have; `as` decides who serves them. */
 type Kind = 'static' | 'server' | 'unknown server'
 
-async function setUp(t: TestContext, { keepHours = 24, keepDeployments = 1 } = {}) {
-  const modules = await openRoutedModules(t)
+async function setUp(t: TestContext, { keepHours = 24, keepDeployments = 1, hasEdgesElsewhere = false } = {}) {
+  const images = {
+    referencesOf: async (outputs: readonly Digest[]) =>
+      new Map(outputs.map((output) => [output, `image of ${output}`])),
+  }
+  const elsewhere = hasEdgesElsewhere ? { images, keepEarlierMs: keepHours * HOUR_MS } : {}
+  const modules = await openRoutedModules(t, elsewhere)
   const { sql, clock, newId, dataDir, environments, deployments, builds, outputs, folders, published, routing } =
     modules
-  const earlierFiles = createEarlierFiles({ ...modules, routing, keepMs: keepHours * HOUR_MS })
+  const earlierFiles = createEarlierFiles({ ...modules, routing, keepMs: keepHours * HOUR_MS, hasEdgesElsewhere })
   const retain = createRetain({ ...modules, keepDeployments })
 
   async function environment(): Promise<Environment> {
@@ -227,4 +233,50 @@ test('only files whose output is gone count as used space', async (t) => {
   const after = await sizeNow()
   assert.equal(after.files - before.files, 2, 'the script, and the list that names it')
   assert.ok(after.bytes - before.bytes >= 'script a'.length)
+})
+
+async function setUpElsewhere(t: TestContext, options: { keepHours?: number } = {}) {
+  const made = await setUp(t, { keepDeployments: 9, hasEdgesElsewhere: true, ...options })
+  async function outputOf({ id }: Deployment): Promise<string> {
+    return (await made.deployments.outputsOf([id])).get(id)?.output ?? ''
+  }
+  function earlier() {
+    const target = made.targetOf()
+    return target.kind === 'static' ? target.earlier : undefined
+  }
+  return { ...made, outputOf, earlier, digests: () => earlier()?.outputs.map(({ digest }) => digest) ?? [] }
+}
+
+test('edges of other machines are told the newest five earlier outputs, with their images', async (t) => {
+  const { deploy, outputOf, earlier, digests } = await setUpElsewhere(t)
+  const made: Deployment[] = []
+  for (const name of 'abcdefg') made.push(await deploy(name))
+  const expected = await Promise.all(made.slice(1, 6).toReversed().map(outputOf))
+  assert.deepEqual(digests(), expected)
+  assert.equal(earlier()?.outputs[0]?.image, `image of ${expected[0]}`)
+})
+
+test('another live output has another index at edges of other machines', async (t) => {
+  const { deploy, goLive, shop, earlier, digests, outputOf } = await setUpElsewhere(t)
+  const [first, second] = [await deploy('a'), await deploy('b')]
+  const before = earlier()?.digest
+  await goLive(shop, first)
+  assert.deepEqual(digests(), [await outputOf(second)])
+  assert.notEqual(earlier()?.digest, before)
+})
+
+test('files that are withdrawn are not served at edges of other machines either', async (t) => {
+  const { deploy, shop, earlierFiles, earlier } = await setUpElsewhere(t)
+  await deploy('a')
+  await deploy('b')
+  assert.ok(earlier())
+  await earlierFiles.withdraw(shop.id)
+  assert.equal(earlier(), undefined)
+})
+
+test('with a time of 0, edges of other machines are told no earlier outputs', async (t) => {
+  const { deploy, earlier } = await setUpElsewhere(t, { keepHours: 0 })
+  await deploy('a')
+  await deploy('b')
+  assert.equal(earlier(), undefined)
 })

@@ -37,10 +37,23 @@ type Parts = {
   routing: Pick<Routing, 'touch' | 'publish'>
   /** How long files stay after their deployment was replaced; 0: none are served. */
   keepMs: number
+  /** Edges of other machines learn from the routes which deployments they serve files of. */
+  hasEdgesElsewhere?: boolean
 }
 
 export function createEarlierFiles(parts: Parts) {
-  const { sql, clock, log, environments, deployments, outputs, folders, routing, keepMs } = parts
+  const {
+    sql,
+    clock,
+    log,
+    environments,
+    deployments,
+    outputs,
+    folders,
+    routing,
+    keepMs,
+    hasEdgesElsewhere = false,
+  } = parts
   const inTurn = createTurns()
 
   /** The deployments whose files are served while another one is live. `last` was live until now. */
@@ -167,7 +180,11 @@ export function createEarlierFiles(parts: Parts) {
 
     /** Files of earlier deployments are not served any more, from now on. */
     async withdraw(environmentId: string): Promise<void> {
-      await sql.transaction((tx) => deployments.withdrawEarlier(tx, environmentId))
+      await sql.transaction(async (tx) => {
+        await deployments.withdrawEarlier(tx, environmentId)
+        if (hasEdgesElsewhere) await routing.touch(tx, environmentId)
+      })
+      if (hasEdgesElsewhere) await routing.publish()
       await this.tend(environmentId)
     },
   }

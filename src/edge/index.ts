@@ -7,11 +7,17 @@ export { type Edges, listenToEdges } from './process/edges.ts'
 export type { JobSocket, JobSocketSource } from './process/job-sockets.ts'
 export { LEASE_OVER_NETWORK_MS } from './process/lease.ts'
 export type { EdgeMember } from './process/member.ts'
-export type { AgentMethodsForEdge, EdgeMethodsForAgent, FilesMethodsForEdge, MissedPurges } from './process/messages.ts'
+export type {
+  AgentMethodsForEdge,
+  EarlierIndexWanted,
+  EdgeMethodsForAgent,
+  FilesMethodsForEdge,
+  MissedPurges,
+} from './process/messages.ts'
 export type { ControlRow, EdgeConnection, EdgeRecords, EdgeRow } from './process/records.ts'
 export { type EdgeSettings, runEdge } from './process/run.ts'
 export { type EdgesElsewhere, followEdgesElsewhere } from './process/without-edges.ts'
-export type { Access, EnvironmentRoutes, InstanceReport, RouteTarget, StoredOutput } from './routes.ts'
+export type { Access, EarlierOutputs, EnvironmentRoutes, InstanceReport, RouteTarget, StoredOutput } from './routes.ts'
 export type { Compiled } from './rules/compile.ts'
 export { compileInThread } from './rules/compile-thread.ts'
 export { RULE_LIMITS } from './rules/limits.ts'

@@ -153,6 +153,14 @@ export function createRouteTable({ fetchesFiles = false }: Options = {}) {
       return changes
     },
 
+    /** The targets of all servers, as they are: requests that wait go on. */
+    repeatInstances(): RouteChanges {
+      const changes: Changes = new Map()
+      for (const [deployment, report] of [...reports])
+        for (const [host, target] of this.setInstance(deployment, report)) changes.set(host, target)
+      return changes
+    },
+
     /** Nothing is known of instances any more: requests to servers wait. */
     forgetInstances(): RouteChanges {
       const changes: Changes = new Map()

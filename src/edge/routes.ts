@@ -41,14 +41,27 @@ export type RouteTarget = OfEnvironment &
 /** An output that edges of other machines get from the registry: its digest, and the reference of its image. */
 export type StoredOutput = { digest: string; image: string }
 
+/**
+ * The outputs of earlier deployments, the newest first, of which edges of other machines serve the files that pages may still load.
+ * The digest is that of the index which is made of them, and of the live output.
+ */
+export type EarlierOutputs = { digest: string; outputs: readonly StoredOutput[] }
+
 type NeedsNoInstance =
   /** The environment exists, and nothing is deployed to it yet. */
   | { kind: 'empty' }
   /**
    * An absolute folder with the files, and the absolute path of their manifest. Both are of the machine of the control process;
-   * `output` is for edges of other machines.
+   * `output` and `earlier` are for edges of other machines.
    */
-  | { kind: 'static'; deployment: string; folder: string; manifest: string; output?: StoredOutput }
+  | {
+      kind: 'static'
+      deployment: string
+      folder: string
+      manifest: string
+      output?: StoredOutput
+      earlier?: EarlierOutputs
+    }
   /** Another host name of the same environment. */
   | { kind: 'redirect'; to: string }
 

@@ -34,7 +34,7 @@ import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
 import type { RequestRecords } from './request-log/record.ts'
 import type { RouteChanges } from './route-table.ts'
-import { type Access, type Routed, type Routes, type StoredOutput, toHost } from './routes.ts'
+import { type Access, type Routed, type Routes, type ServerTarget, type StoredOutput, toHost } from './routes.ts'
 import { createStatics } from './static/static.ts'
 import { createTargets } from './targets.ts'
 import { isEncrypted } from './tls/encrypted.ts'
@@ -111,6 +111,8 @@ type Parts = {
   now?(): number
   /** Where it returns false, the app is asked before each use of a stored response. */
   mayUseStored?(): boolean
+  /** Where it returns false, the addresses of instances may be those of other apps by now: requests wait. */
+  mayUseInstances?(): boolean
   /** Without it, everything goes through node:http. Clients see no difference, which a test verifies. */
   hasFastPath?: boolean
   /** Where the portal is served by this edge as well. */
@@ -135,6 +137,7 @@ export function createEdgeServer({
   report = noop,
   now = Date.now,
   mayUseStored = () => true,
+  mayUseInstances = () => true,
   hasFastPath = true,
   portal,
 }: Parts = {}): EdgeServer {
@@ -228,8 +231,10 @@ export function createEdgeServer({
     })
   }
 
-  const findTarget = (host: string | undefined): Routed | undefined =>
-    host === undefined ? undefined : targets.find(host)
+  function findTarget(host: string | undefined): Routed | undefined {
+    const found = host === undefined ? undefined : targets.find(host)
+    return found?.kind === 'server' && !mayUseInstances() ? withoutInstance(found) : found
+  }
 
   const choose = (target: Routed | undefined): Routed | undefined =>
     target?.kind === 'server' && target.peers ? inFlight.leastBusy(target.peers) : target
@@ -319,6 +324,14 @@ function createHttpServer(limits: Limits, shouldUpgradeCallback: (request: Incom
 
 /** What an environment that is not for everybody adds to all of its answers. */
 const changeOf = (access: Access | undefined) => access && ((headers: readonly string[]) => toOutward(access, headers))
+
+function withoutInstance({ environment, earlierFiles, access, deployment }: ServerTarget): Routed {
+  return {
+    ...{ kind: 'awaited', environment, deployment },
+    ...(earlierFiles === undefined ? {} : { earlierFiles }),
+    ...(access ? { access } : {}),
+  }
+}
 
 const mayUpgrade = (target: Routed | undefined): boolean =>
   target?.kind === 'server' || target?.kind === 'asleep' || target?.kind === 'awaited'

@@ -24,6 +24,7 @@ export async function runNodeProcess({ dataDir, dockerSocket, jobNetwork, logLev
     docker,
     subnet: jobNetwork,
     rulesFile: filesIn(dataDir).nodeRules,
+    portsFile: filesIn(dataDir).nodePorts,
   })
   life.ready(null)
   await life.stopRequested

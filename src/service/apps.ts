@@ -16,7 +16,8 @@ type Parts = {
   started: AsyncDisposableStack
   machine: Machine
   instances: Instances
-  edges: Pick<Edges, 'leaseMs' | 'purge' | 'setRoutes' | 'serving' | 'onConnected' | 'routed' | 'untilOthersRouted'>
+  edges: Pick<Edges, 'leaseMs' | 'purge' | 'setRoutes' | 'serving' | 'onConnected' | 'routed' | 'untilOthersRouted'> &
+    Partial<Pick<Edges, 'controlCount'>>
   /** The port at which visitors reach the edges. */
   edgePort: number
   /** The variables that apps get, among them where they reach the service. */

@@ -5,7 +5,7 @@ import { type Log, processName } from '../base/index.ts'
 import { CLUSTER_KEY_PLACE, type ClusterPort, openClusterPort, PROTOCOL } from '../channel/index.ts'
 import type { DataFiles } from '../data-files.ts'
 import type { Database } from '../data-folder.ts'
-import { createPurgeLog } from '../deployments/index.ts'
+import { createPurgeLog, followTokens } from '../deployments/index.ts'
 import {
   createEdgeTls,
   type Edges,
@@ -54,19 +54,29 @@ async function openRequestLog(parts: RequestLogParts): Promise<RequestLog | unde
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-type PortParts = { config: Config; log: Log; vault: Pick<Vault, 'derive'> }
+type PortParts = {
+  config: Config
+  log: Log
+  vault: Pick<Vault, 'derive'>
+  database: Database
+  started: AsyncDisposableStack
+}
 
 const greeting = { protocol: PROTOCOL, role: 'control', process: processName(), version }
 
 /** Where processes of other machines connect; undefined where they cannot. */
-async function listenToCluster({ config, log, vault }: PortParts): Promise<ClusterPort | undefined> {
+async function listenToCluster(parts: PortParts): Promise<ClusterPort | undefined> {
+  const { config, log, vault, database, started } = parts
   const { clusterListen } = config
   if (!clusterListen) return undefined
+  const tokens = await followTokens({ ...database, log })
+  started.defer(() => tokens.stop())
   const opened = await openClusterPort({
-    address: { ...clusterListen, key: vault.derive(CLUSTER_KEY_PLACE) },
+    address: { ...clusterListen, key: vault.derive(CLUSTER_KEY_PLACE), isValid: tokens.isValid },
     greeting,
     onRefused: (error) => log.warn({ err: error }, 'a process of another machine could not connect'),
   }).catch(cannotListen('clusterListen', clusterListen))
+  tokens.onChange(() => opened.endInvalid())
   log.info({ port: opened.port }, 'edges of other machines can connect')
   return opened
 }
@@ -112,7 +122,7 @@ export async function openVisitorSide(parts: VisitorParts) {
   started.defer(() => traffic.stop())
   const requestLog = await openRequestLog({ config, log, database, logs })
   started.defer(async () => requestLog?.stop())
-  const clusterPort = await listenToCluster({ config, log, vault })
+  const clusterPort = await listenToCluster({ config, log, vault, database, started })
   const edges = await openEdges({ config, files, log, database, clusterPort })
   started.defer(() => edges.close(graceMs))
   edges.onTraffic(traffic.receive)

@@ -19,7 +19,7 @@ type Parts = {
   database: Database
   machine: Machine
   instances: Instances
-  edges: Pick<Edges, 'purge' | 'leaseMs'>
+  edges: Pick<Edges, 'purge' | 'leaseMs'> & Partial<Pick<Edges, 'controlCount'>>
   records: Records
   stores: Stores
   /** Whether an environment may keep so much more in the key-value store. */
@@ -40,8 +40,10 @@ export async function openHosting(parts: Parts) {
   /** Undefined where values are files. */
   const storedValues = blobs && (await openStoredKv({ sql, clock, log, blobs, folders, exists, isHeld, admitGrowth }))
   const values = storedValues ?? createFolderKv({ clock, folderOf: folders.values, admitGrowth })
-  const inApp = createInAppServer({ clock, log, environments, tokens, purges, revalidations, values })
-  return { folders, instances, purges, inApp, storedValues }
+  /** With SQLite there is one control process; two during a reload, which share nothing. */
+  const sharers = () => (config.databaseUrl === undefined ? 1 : (edges.controlCount?.() ?? 1))
+  const inApp = createInAppServer({ clock, log, environments, tokens, purges, revalidations, values, sharers })
+  return { folders, instances, purges, inApp, storedValues, sharers }
 }
 
 export type Hosting = Awaited<ReturnType<typeof openHosting>>

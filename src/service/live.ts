@@ -37,6 +37,8 @@ export function createLive(parts: Parts) {
   const { domain } = config
   const isOnSwarm = config.engine === 'swarm'
 
+  const keepEarlierMs = config.keepEarlierFiles * HOUR_MS
+
   const routing = createRouting({
     clock,
     log,
@@ -46,6 +48,7 @@ export function createLive(parts: Parts) {
     domains,
     outputs,
     images: config.clusterListen ? images : undefined,
+    keepEarlierMs,
     folders,
     edges,
     domain,
@@ -60,8 +63,9 @@ export function createLive(parts: Parts) {
     outputs,
     folders,
     routing,
-    // Their index is on the disk of one machine, and the edges are on others.
-    keepMs: isOnSwarm ? 0 : config.keepEarlierFiles * HOUR_MS,
+    // Edges of other machines make an index of their own.
+    keepMs: isOnSwarm ? 0 : keepEarlierMs,
+    hasEdgesElsewhere: isOnSwarm || config.clusterListen !== undefined,
   })
   const launcher = createLauncher({
     sql,

@@ -23,7 +23,7 @@ type Parts = {
 export function assembleRequests({ config, database, records, hosting, live, deploying, admission }: Parts) {
   const { sql, clock, apps, environments, operations } = database
   const { variables, domains, builds, sources, deployments, ledger, webhookSets } = records
-  const { purges } = hosting
+  const { purges, sharers } = hosting
   const { routing } = live
   const { buildRequests, finishWithEnvironment } = deploying
   const { admitBuild } = admission
@@ -47,6 +47,7 @@ export function assembleRequests({ config, database, records, hosting, live, dep
   const rates = createWebhookRates(clock, {
     callsPerMinute: config.webhookCalls,
     guessesPerMinute: config.webhookGuesses,
+    sharers,
   })
   const webhooks = createWebhooks({
     sql,

@@ -9,7 +9,7 @@ type Parts = {
   path: string
   greeting: Greeting
   log: Log
-  store: Pick<SiteStore, 'ensure' | 'has' | 'use' | 'release'>
+  store: Pick<SiteStore, 'ensure' | 'ensureEarlier' | 'has' | 'use' | 'release'>
 }
 
 export function serveSiteFiles({ path, greeting, log, store }: Parts) {
@@ -34,6 +34,18 @@ export function serveSiteFiles({ path, greeting, log, store }: Parts) {
         } catch (error) {
           release(output.digest)
           throw error
+        }
+      },
+      async ensureEarlier(wanted) {
+        // The index has links to their files, so they are needed while it is made.
+        const held = [wanted.digest, wanted.live.digest, ...wanted.outputs.map(({ digest }) => digest)]
+        for (const digest of held) store.use(digest)
+        try {
+          const index = await store.ensureEarlier(wanted)
+          if (index !== null) use(wanted.digest)
+          return index
+        } finally {
+          for (const digest of held) store.release(digest)
         }
       },
       async using(digests) {

@@ -7,6 +7,8 @@ import { temporaryFolder } from '../../test/support/folder.ts'
 import { until } from '../../test/support/until.ts'
 import { createLog, systemClock } from '../base/index.ts'
 import { createOutputs } from '../builds/index.ts'
+import { lookUpOnce } from '../edge/index.ts'
+import { RegistryRefused } from '../images/index.ts'
 import type { Digest } from '../storage/index.ts'
 import { createSiteStore } from './store.ts'
 
@@ -22,13 +24,20 @@ type Options = { folder?: string; maxBytes?: number; unusedMs?: number; now?(): 
 async function open(t: TestContext, { folder: given, maxBytes = 1e9, unusedMs = 0, now = Date.now }: Options = {}) {
   const folder = given ?? (await temporaryFolder(t))
   const pulled: string[] = []
+  const scripts = new Map<string, string[]>()
+  const gone = new Set<string>()
   let before = async () => undefined as unknown
   const images = {
     async pull(image: string, files: string) {
       pulled.push(image)
       await mkdir(files)
       await writeFile(join(files, 'index.html'), 'x'.repeat(100 * KIB))
+      for (const name of scripts.get(image) ?? []) {
+        await mkdir(join(files, 'assets'), { recursive: true })
+        await writeFile(join(files, 'assets', name), `content of ${name}`)
+      }
       await before()
+      if (gone.has(image)) throw new RegistryRefused('it is not there', 404)
       return { bytes: 1, singlePage: false, basePath: '', rules: undefined }
     },
     sweep: async () => undefined,
@@ -43,6 +52,10 @@ async function open(t: TestContext, { folder: given, maxBytes = 1e9, unusedMs = 
     ...store,
     folder,
     pulled,
+    /** Scripts in the assets of an image. */
+    scripts,
+    /** Images that the registry does not have. */
+    gone,
     letters: async () => [...new Set((await readdir(folder)).map(([first]) => first))].toSorted().join(''),
     /** Runs while a pull is under way. */
     during(step: () => Promise<unknown>) {
@@ -136,4 +149,68 @@ test('a name that is no digest is refused', async (t) => {
   const digest = 'sha256:../../etc'
   await assert.rejects(ensure({ digest, image: 'registry/app@x' }))
   assert.throws(() => use(digest))
+})
+
+const siteOf = (letter: string) => ({ digest: digestOf(letter), image: `registry/app@${digestOf(letter)}` })
+const indexOf = (live: string, earlier: string, mayFetch = true) => ({
+  digest: digestOf('e'),
+  live: siteOf(live),
+  outputs: [...earlier].map(siteOf),
+  mayFetch,
+})
+const isIn = async (index: string | null, address: string) =>
+  (await lookUpOnce(String(index), { path: address })).kind === 'file'
+
+async function openWithScripts(t: TestContext, options: Options = {}) {
+  const store = await open(t, options)
+  store.scripts.set(siteOf('a').image, ['app-3f9c21ab.js', 'both-1a2b3c4d.js'])
+  store.scripts.set(siteOf('b').image, ['app-77d1e0fa.js', 'both-1a2b3c4d.js'])
+  store.scripts.set(siteOf('c').image, ['app-90909090.js', 'both-1a2b3c4d.js'])
+  return store
+}
+
+test('the index of earlier files has those that the live output has not, and they outlive the earlier output', async (t) => {
+  let now = Date.now()
+  const { ensure, ensureEarlier, use, tidy, letters } = await openWithScripts(t, { maxBytes: 1, now: () => now })
+  use(digestOf('b'))
+  use(digestOf('e'))
+  await ensure(siteOf('b'))
+  const index = await ensureEarlier(indexOf('b', 'a'))
+  assert.deepEqual(
+    await Promise.all(
+      ['app-3f9c21ab.js', 'both-1a2b3c4d.js', 'app-77d1e0fa.js'].map((name) => isIn(index, `/assets/${name}`)),
+    ),
+    [true, false, false],
+  )
+  now += 1000
+  await tidy()
+  assert.equal(await letters(), 'be')
+  assert.ok(await isIn(index, '/assets/app-3f9c21ab.js'))
+})
+
+test('an index that would need to fetch outputs is not made where it must not be', async (t) => {
+  const { ensure, ensureEarlier, pulled } = await openWithScripts(t)
+  await ensure(siteOf('b'))
+  assert.equal(await ensureEarlier(indexOf('b', 'a', false)), null)
+  assert.equal(pulled.length, 1)
+  await ensure(siteOf('a'))
+  assert.match(String(await ensureEarlier(indexOf('b', 'a', false))), /earlier\.index$/)
+})
+
+test('an earlier output that the registry does not have any more is left out', async (t) => {
+  const { ensure, ensureEarlier, gone } = await openWithScripts(t)
+  await ensure(siteOf('c'))
+  gone.add(siteOf('b').image)
+  const index = await ensureEarlier(indexOf('c', 'ba'))
+  assert.deepEqual(
+    [await isIn(index, '/assets/app-3f9c21ab.js'), await isIn(index, '/assets/app-77d1e0fa.js')],
+    [true, false],
+  )
+})
+
+test('without any file of earlier outputs there is no index', async (t) => {
+  const { ensure, ensureEarlier } = await open(t)
+  await ensure(siteOf('b'))
+  assert.equal(await ensureEarlier(indexOf('b', 'a')), '')
+  assert.equal(await ensureEarlier(indexOf('b', 'a')), '')
 })

@@ -3,12 +3,19 @@
  * when an edge asks for it, and stays while an edge uses it. Above a limit of bytes, outputs that none has used for a while are
  * removed, the least recently used first.
  */
-import { stat, utimes } from 'node:fs/promises'
+import { lstat, mkdir, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { absent, type Clock, createSlots, type Log, type Repetition, repeat } from '../base/index.ts'
 import type { Outputs } from '../builds/index.ts'
-import { MANIFEST_NAME, makeManifest, type StoredOutput } from '../edge/index.ts'
-import type { SiteImages } from '../images/index.ts'
+import {
+  type EarlierIndexWanted,
+  IMMUTABLE_LIST_NAME,
+  MANIFEST_NAME,
+  makeEarlierIndex,
+  makeManifest,
+  type StoredOutput,
+} from '../edge/index.ts'
+import { RegistryRefused, type SiteImages } from '../images/index.ts'
 import { checkDigest, type Digest } from '../storage/index.ts'
 
 type Parts = {
@@ -30,6 +37,11 @@ const PULLS = { max: 4, maxOfOwner: 2 }
 const REGISTRY_AWAY_MS = 3000
 const UNUSED_MS = 10 * 60_000
 const TIDY_MS = 60_000
+
+/** Outputs that an index is made of: a control process names fewer. */
+const MAX_EARLIER = 16
+const INDEX_NAME = 'earlier.index'
+const NOT_FOUND = 404
 
 export function createSiteStore({ clock, log, outputs, images, maxBytes, unusedMs = UNUSED_MS }: Parts) {
   const inSlot = createSlots(PULLS)
@@ -69,6 +81,44 @@ export function createSiteStore({ clock, log, outputs, images, maxBytes, unusedM
         .finally(() => pulls.delete(digest))
     pulls.set(digest, begun)
     return begun
+  }
+
+  /** False where the registry does not have it any more. */
+  async function isGot(output: StoredOutput & { digest: Digest }): Promise<boolean> {
+    try {
+      if (!(await outputs.has(output.digest))) await pullOnce(output)
+      return true
+    } catch (error) {
+      if (error instanceof RegistryRefused && error.status === NOT_FOUND) return false
+      throw error
+    }
+  }
+
+  /** An index is kept like an output: a folder with the index, and links to the files that it names. */
+  async function makeIndex({ digest, live, outputs: earlier }: CheckedIndex) {
+    const sources: { list: string; output: { files: string; edge: string } }[] = []
+    for (const output of earlier) {
+      if (!(await isGot(output))) continue
+      const edge = outputs.edgeFolderOf(output.digest)
+      sources.push({ list: join(edge, IMMUTABLE_LIST_NAME), output: { files: outputs.filesOf(output.digest), edge } })
+    }
+    await outputs.restore(digest, async ({ edge }) => {
+      await mkdir(edge)
+      const liveList = join(outputs.edgeFolderOf(live.digest), IMMUTABLE_LIST_NAME)
+      await makeEarlierIndex({ folder: edge, name: INDEX_NAME, live: liveList, earlier: sources })
+    })
+    await look(digest)
+  }
+
+  function makeIndexOnce(wanted: CheckedIndex): Promise<void> {
+    const begun = pulls.get(wanted.digest) ?? makeIndex(wanted).finally(() => pulls.delete(wanted.digest))
+    pulls.set(wanted.digest, begun)
+    return begun
+  }
+
+  async function areHere(digests: readonly Digest[]): Promise<boolean> {
+    for (const digest of digests) if (!(await outputs.has(digest))) return false
+    return true
   }
 
   const isUsed = (digest: Digest): boolean => users.has(digest) || pulls.has(digest)
@@ -133,6 +183,21 @@ export function createSiteStore({ clock, log, outputs, images, maxBytes, unusedM
       return { folder: outputs.filesOf(digest), manifest: join(outputs.edgeFolderOf(digest), MANIFEST_NAME) }
     },
 
+    /**
+     * The path of the index of the files that earlier outputs have and the live one has not; empty where there are none. Null where
+     * outputs would have to be fetched that must not be.
+     */
+    async ensureEarlier(given: EarlierIndexWanted): Promise<string | null> {
+      const wanted = checked(given)
+      const { digest, live, outputs: earlier, mayFetch } = wanted
+      if (!(await outputs.has(digest))) {
+        if (!(await areHere([live.digest, ...(mayFetch ? [] : earlier.map((output) => output.digest))]))) return null
+        await makeIndexOnce(wanted)
+      }
+      const index = join(outputs.edgeFolderOf(digest), INDEX_NAME)
+      return (await lstat(index).catch(absent)) ? index : ''
+    },
+
     async has(digest: string): Promise<boolean> {
       checkDigest(digest)
       return outputs.has(digest)
@@ -160,6 +225,23 @@ export function createSiteStore({ clock, log, outputs, images, maxBytes, unusedM
       await repetition?.stop()
     },
   }
+}
+
+type CheckedIndex = Pick<EarlierIndexWanted, 'mayFetch'> & {
+  digest: Digest
+  live: StoredOutput & { digest: Digest }
+  outputs: (StoredOutput & { digest: Digest })[]
+}
+
+function checked(wanted: EarlierIndexWanted): CheckedIndex {
+  const { digest, live, outputs, mayFetch } = wanted
+  checkDigest(digest)
+  return { digest, live: withDigest(live), outputs: outputs.slice(0, MAX_EARLIER).map(withDigest), mayFetch }
+}
+
+function withDigest({ digest, image }: StoredOutput): StoredOutput & { digest: Digest } {
+  checkDigest(digest)
+  return { digest, image }
 }
 
 const repositoryIn = (image: string): string => image.slice(0, image.indexOf('@'))

@@ -25,6 +25,16 @@ test('an environment takes 1,200 calls at once, and 20 a second from then on', a
   assert.equal(paid(2000, call), 1200)
 })
 
+test('of two control processes, each takes half of the calls that come each second', async () => {
+  const clock = handClock()
+  const limits = { callsPerMinute: 1200, guessesPerMinute: 30, sharers: () => 2 }
+  const processes = [createWebhookRates(clock, limits), createWebhookRates(clock, limits)]
+  const calls = () => processes.map((rates) => paid(2000, () => rates.call('environment', 'REBUILD')))
+  assert.deepEqual(calls(), [1200, 1200])
+  await clock.advance(1000)
+  assert.deepEqual(calls(), [10, 10])
+})
+
 test('environments are counted apart, and so are builds and purges of one', () => {
   const { rates } = open({ callsPerMinute: 2 })
   assert.equal(

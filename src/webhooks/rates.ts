@@ -4,19 +4,24 @@
  * so that a leaked URL that purges cannot keep editors from their builds. Calls with a wrong token are counted by address, and
  * never against callers with the right one.
  */
-import { type Clock, createBuckets, type Rate } from '../base/index.ts'
+import { type Clock, createBuckets, type Rate, type Sharers } from '../base/index.ts'
 import { LIMITS, Problem, type resources } from '../contract/index.ts'
 import { clientNetwork } from '../http/index.ts'
 
-type Limits = { callsPerMinute: number; guessesPerMinute: number }
+type Limits = {
+  callsPerMinute: number
+  guessesPerMinute: number
+  /** Control processes, which are called by turns. */
+  sharers?: Sharers
+}
 
 const MINUTE_MS = 60_000
 
-export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMinute }: Limits) {
-  const calls = createBuckets(clock)
-  const guesses = createBuckets(clock)
+export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMinute, sharers }: Limits) {
+  const calls = createBuckets(clock, sharers)
+  const guesses = createBuckets(clock, sharers)
   const refused = createBuckets(clock)
-  const reads = createBuckets(clock)
+  const reads = createBuckets(clock, sharers)
 
   return {
     /** Counts a call with the right token. Returns the error to answer with if there were too many. */

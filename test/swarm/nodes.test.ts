@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { PORT_RANGES } from '../../src/nodes/process/port-ranges.ts'
 import { ISOLATION_TABLE, type Isolation, prepareSwarm } from '../../src/swarm/index.ts'
 import { NEEDS_REGISTRY } from '../support/images/registry.ts'
 import { inReverse } from '../support/machine/docker-engine.ts'
@@ -33,6 +34,8 @@ const OTHER_RESOLVER = '10.99.0.3'
 const OTHER_EDGE = '10.99.0.77'
 const PORTS = { web: 80, dns: 53, ssh: 22, docker: 2375, api: 8081 }
 const LEASE_MS = 8000
+/** In the image of the apps. */
+const NODE = '/headland/lib/node/bin/node'
 /** What an app is told where it may not connect. */
 const REFUSED = ['ECONNREFUSED', 'timeout', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EACCES']
 
@@ -246,6 +249,35 @@ test('other rules are in the kernel of each node as soon as a control process ha
   for (const name of ['one', 'far'])
     await until(async () => (await swarm.visit(urlOf(name)))?.status === 200, `${name} is reached again`)
   assert.equal(await reach(`${swarm.address}:${PORTS.api}`), 'connected')
+})
+
+test('each start of Docker gives containers ports of another range, so that no app gets the port of another one', {
+  skip,
+}, async () => {
+  const [, second] = swarm.nodes
+  const rangeOf = (port: number) => PORT_RANGES.findIndex(({ first, last }) => port >= first && port <= last)
+  const [used = ''] = (await second.docker('images', '--quiet')).split('\n')
+  async function publish(): Promise<number> {
+    const program = [
+      NODE,
+      used,
+      '--eval',
+      "process.on('SIGTERM', () => process.exit()); setInterval(() => undefined, 1000)",
+    ]
+    const id = await second.docker('run', '--detach', '--publish', '3000', '--entrypoint', ...program)
+    return rangeOf(Number((await second.docker('port', id, '3000')).split(/[:\n]/)[1]))
+  }
+  const seen = [await publish()]
+  while (seen.length < 3) {
+    // The role has seen which range is in use.
+    await until(async () => {
+      const [first] = (await runIn(second.inside, 'cat', '/proc/sys/net/ipv4/ip_local_port_range')).split(/\s/)
+      return rangeOf(Number(first)) !== seen.at(-1)
+    }, 'the next start has another range')
+    await second.restart()
+    seen.push(await publish())
+  }
+  assert.equal(new Set(seen).size, seen.length, seen.join())
 })
 
 /** Without the connections that the kernel counts. */

@@ -5,7 +5,7 @@ import { NEEDS_REGISTRY } from '../support/images/registry.ts'
 import { NEEDS_OWN_NETWORK } from '../support/machine/own-network.ts'
 import { NEEDS_SWARM } from '../support/machine/swarm.ts'
 import { NEEDS_POSTGRES } from '../support/postgres/server.ts'
-import { deploy, nodeServer, page } from '../support/service/deploy.ts'
+import { deploy, nodeServer, page, untilDone } from '../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { startWhole } from '../support/swarm/whole.ts'
 import { until } from '../support/until.ts'
@@ -50,6 +50,24 @@ suite('a whole cluster', { skip }, async () => {
     const environment = await createIn('EU-W', 'static')
     assert.equal((await deploy(two, as, environment.name, page('for all'))).error, undefined)
     for (const edge of cluster.edges) assert.match((await siteAnswer(edge, environment.url)).text, /for all/)
+  })
+
+  test('files of the deployment before are there for pages that are open, at every edge, until a Clean Rebuild', async () => {
+    const environment = await createIn('EU-W', 'open-pages')
+    const scriptOf = (version: string) => `assets/app-${version.repeat(4)}Aa11.js`
+    const site = (version: string) => ({ ...page(version), [scriptOf(version)]: `console.log('${version}')` })
+    const statusOf = async (edge: (typeof cluster.edges)[0]) =>
+      (await siteAnswer(edge, environment.url, `/${scriptOf('a')}`)).status
+    assert.equal((await deploy(one, as, environment.name, site('a'))).error, undefined)
+    const [first, second] = cluster.edges
+    assert.match((await siteAnswer(first, environment.url)).text, /\ba\b/)
+    assert.equal((await deploy(two, as, environment.name, site('b'))).error, undefined)
+    // The first has the files of before, so they are there with the switch. The second one has to get them.
+    assert.equal(await statusOf(first), 200)
+    await until(async () => (await statusOf(second)) === 200, 'the edge that never had the files has them')
+    const clean = await one.call(`/v1/${environment.name}:rebuild`, { method: 'POST', as, body: { clean: true } })
+    assert.equal((await untilDone(one, as, clean.json.name)).error, undefined)
+    for (const edge of cluster.edges) assert.equal(await statusOf(edge), 404)
   })
 
   test('an app sleeps without visitors, and wakes for one at any edge', async () => {

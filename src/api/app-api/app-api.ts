@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net'
 import type { Environments, Tokens } from '../../apps/index.ts'
-import type { Clock, Log } from '../../base/index.ts'
+import type { Clock, Log, Sharers } from '../../base/index.ts'
 import { errorBody, LIMITS, PROBLEMS, Problem } from '../../contract/index.ts'
 import type { Purges, Revalidations } from '../../deployments/index.ts'
 import type { Kv } from '../../kv/index.ts'
@@ -44,6 +44,8 @@ type Parts = {
   revalidations: Pick<Revalidations, 'read'>
   values: Kv
   rates?: Rates
+  /** Control processes, which share the rates. */
+  sharers?: Sharers
 }
 
 export function createInAppServer(parts: Parts) {

@@ -4,7 +4,7 @@
  * are in memory: a restart resets them.
  */
 import type { TokenUse } from '../../apps/index.ts'
-import { type Clock, createBuckets, type Rate } from '../../base/index.ts'
+import { type Clock, createBuckets, type Rate, type Sharers } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
 
 export type Rates = {
@@ -37,9 +37,16 @@ export const IN_APP_RATES: Rates = {
   accountShare: 4,
 }
 
-export function createRates({ clock, rates = IN_APP_RATES }: { clock: Clock; rates?: Rates }) {
-  const calls = createBuckets(clock)
-  const bytes = createBuckets(clock)
+type Parts = {
+  clock: Clock
+  rates?: Rates
+  /** Control processes, which are called by turns. */
+  sharers?: Sharers
+}
+
+export function createRates({ clock, rates = IN_APP_RATES, sharers }: Parts) {
+  const calls = createBuckets(clock, sharers)
+  const bytes = createBuckets(clock, sharers)
   const held = createHeld()
 
   const ofAccount = ({ atOnce, perSecond }: Rate): Rate => ({

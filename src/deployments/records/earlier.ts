@@ -15,6 +15,27 @@ export const createEarlierRecords = (sql: Sql) => ({
     return rows.map(({ id }) => id)
   },
 
+  /** The same by environment, with a limit for each. */
+  async earlierIn(
+    environmentIds: readonly string[],
+    { after, limit }: { after: number; limit: number },
+  ): Promise<Map<string, string[]>> {
+    const found = new Map<string, string[]>()
+    for (let from = 0; from < environmentIds.length; from += AT_A_TIME) {
+      const rows = await sql.query<{ id: string; environment_id: string }>(statement`
+        SELECT id, environment_id FROM (
+          SELECT id, environment_id,
+            ROW_NUMBER() OVER (PARTITION BY environment_id ORDER BY retire_time DESC, id DESC) AS position
+          FROM deployments
+          WHERE environment_id IN (${list(environmentIds.slice(from, from + AT_A_TIME))})
+            AND state = 'RETIRED' AND is_withdrawn = 0 AND (discard_time IS NULL OR retire_time > ${after})
+        ) AS earlier
+        WHERE position <= ${limit} ORDER BY environment_id, position`)
+      for (const { id, environment_id } of rows) found.set(environment_id, [...(found.get(environment_id) ?? []), id])
+    }
+    return found
+  },
+
   /** The index of earlier files that is used while a deployment is live; null for none. */
   async setEarlierIndex(tx: Transaction, id: string, index: string | null) {
     await tx.query(statement`UPDATE deployments SET earlier_index = ${index} WHERE id = ${id}`)

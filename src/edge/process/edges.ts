@@ -146,6 +146,9 @@ export async function listenToEdges(parts: Parts) {
     /** The names of all control processes that have edges. */
     controls: async (): Promise<string[]> => (await records.controls()).map(({ process }) => process),
 
+    /** How many they were a moment ago, with this one. */
+    controlCount: standing.count,
+
     isServing: (): boolean => serving().length > 0,
     serving,
 

@@ -15,6 +15,7 @@ import { doing } from '../../watchdog/index.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { EdgeServer } from '../server.ts'
 import { createJobSockets, type JobSocketSource } from './job-sockets.ts'
+import { ADDRESSES_MS, type Lease, RENEW_MS } from './lease.ts'
 import type { AgentMethodsForEdge, EdgeMethodsForAgent } from './messages.ts'
 
 type Parts = {
@@ -24,6 +25,9 @@ type Parts = {
   greeting: Greeting
   edge: Pick<EdgeServer, 'changeRoutes' | 'drain' | 'isSite' | 'listenToJobs'>
   table: RouteTable
+  /** Of the addresses of instances on other machines. */
+  lease: Lease
+  addressesMs?: number
   /** How this edge gets the sockets for builds and apps; without it, they do not reach it. */
   jobSockets?: JobSocketSource | undefined
   /** Whether a process of this machine is gone; true only when it is certain. */
@@ -33,7 +37,8 @@ type Parts = {
 /** The connection to a process that dies may close a moment before the process is gone. */
 const GONE = { pauseMs: 50, attempts: 100 }
 
-export function followAgent({ addresses, isElsewhere, greeting, edge, table, jobSockets, isGone }: Parts) {
+export function followAgent(parts: Parts) {
+  const { addresses, isElsewhere, greeting, edge, table, lease, addressesMs = ADDRESSES_MS, jobSockets, isGone } = parts
   let agent: Caller<AgentMethodsForEdge> | undefined
   /** What the agent has reported as running, by deployment. */
   const running = new Map<string, readonly string[]>()
@@ -84,13 +89,25 @@ export function followAgent({ addresses, isElsewhere, greeting, edge, table, job
     }
   }
 
+  /** Requests that wait for an instance go on with the first answer. */
+  async function renew(connection: Caller<AgentMethodsForEdge>) {
+    const sentTime = lease.now()
+    if (!(await connection.call('isThere', null).catch(() => false))) return
+    const wasCurrent = lease.isCurrent()
+    lease.renewed(sentTime, addressesMs)
+    if (!wasCurrent && lease.isCurrent()) edge.changeRoutes(table.repeatInstances())
+  }
+
   const following = followPeer<Frame, Frame>({
     addresses,
     greeting: isElsewhere ? { ...greeting, topic: 'instances' } : greeting,
     async onPeer(peer) {
       const opened = createCaller<AgentMethodsForEdge>(peer, methods)
       agent = opened
+      if (isElsewhere) void renew(opened)
+      const renewals = isElsewhere ? setInterval(() => void renew(opened), RENEW_MS) : undefined
       await opened.closed
+      clearInterval(renewals)
       if (agent !== opened) return
       agent = undefined
       if (isElsewhere) return

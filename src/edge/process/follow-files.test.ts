@@ -14,13 +14,14 @@ import type { FilesMethodsForEdge } from './messages.ts'
 
 const greetingOf = (role: string) => ({ protocol: PROTOCOL, role, process: processName(), version: 'test' })
 const outputOf = (name: string): StoredOutput => ({ digest: name, image: `registry/app@${name}` })
-const routesOf = (name: string, environment = 'e1') => [
+const routesOf = (name: string, environment = 'e1', earlier: string[] = []) => [
   {
     environment,
     hosts: {
       [`${environment}.host`]: {
         ...{ kind: 'static' as const, environment, deployment: name, folder: '', manifest: '' },
         output: outputOf(name),
+        ...(earlier.length > 0 ? { earlier: { digest: `${name}-index`, outputs: earlier.map(outputOf) } } : {}),
       },
     },
   },
@@ -33,6 +34,7 @@ async function open(t: TestContext, { standInMs = 60_000 } = {}) {
   const path = join(await temporaryFolder(t), 'files.sock')
   const calls: string[] = []
   let ensure = found
+  let ensureEarlier: (mayFetch: boolean) => Promise<string | null> = async () => '/index'
   let missing: string[] = []
   const listen = () =>
     listenToPeers<Frame, Frame>({
@@ -43,6 +45,10 @@ async function open(t: TestContext, { standInMs = 60_000 } = {}) {
           ensure(output) {
             calls.push(`ensure ${output.digest}`)
             return ensure(output)
+          },
+          async ensureEarlier({ digest, mayFetch }) {
+            calls.push(`${mayFetch ? 'fetch' : 'find'} ${digest}`)
+            return ensureEarlier(mayFetch)
           },
           async using(digests) {
             calls.push(`using ${digests.join()}`)
@@ -78,6 +84,12 @@ async function open(t: TestContext, { standInMs = 60_000 } = {}) {
     setRoutes(routes: ReturnType<typeof routesOf>) {
       edge.changeRoutes(table.setRoutes(routes))
       return files.untilUsed(routes.map(({ environment }) => environment))
+    },
+    earlierFiles(environment = 'e1') {
+      return targets.get(`${environment}.host`)?.earlierFiles
+    },
+    answerEarlier(next: typeof ensureEarlier) {
+      ensureEarlier = next
     },
     answer(next: Ensure) {
       ensure = next
@@ -191,4 +203,50 @@ test('a files process that was started again is asked for what is wanted, and to
   await until(() => folderOf('three') === '/three' && folderOf('two') === 'unfetched')
   assert.equal(folderOf('one'), '/one')
   assert.ok(calls.includes('using one,two'))
+})
+
+test('a new deployment answers together with the files of the one before', async (t) => {
+  const { files, calls, folderOf, earlierFiles, setRoutes } = await open(t)
+  setRoutes(routesOf('one'))
+  files.want(outputOf('one'))
+  await until(() => folderOf() === '/one')
+  await setRoutes(routesOf('two', 'e1', ['one']))
+  assert.deepEqual([folderOf(), earlierFiles()], ['/two', '/index'])
+  assert.deepEqual(calls.slice(-2), ['ensure two', 'find two-index'])
+})
+
+test('earlier outputs that are not on the machine are fetched when the live one is in use', async (t) => {
+  const { files, folderOf, earlierFiles, setRoutes, answerEarlier } = await open(t)
+  const fetched = Promise.withResolvers<string>()
+  answerEarlier(async (mayFetch) => (mayFetch ? fetched.promise : null))
+  setRoutes(routesOf('two', 'e1', ['one']))
+  files.want(outputOf('two'))
+  await until(() => folderOf() === '/two')
+  assert.equal(earlierFiles(), undefined)
+  fetched.resolve('/fetched')
+  await until(() => earlierFiles() === '/fetched')
+})
+
+test('an index that could not be made is asked for again after a pause', async (t) => {
+  const { files, earlierFiles, setRoutes, answerEarlier } = await open(t)
+  let attempts = 0
+  answerEarlier(async (mayFetch) => {
+    if (!mayFetch) return null
+    attempts++
+    if (attempts < 3) throw new Error('the registry is away')
+    return '/at-last'
+  })
+  setRoutes(routesOf('two', 'e1', ['one']))
+  files.want(outputOf('two'))
+  await until(() => earlierFiles() === '/at-last')
+})
+
+test('an index that no route names any more is released, and not used', async (t) => {
+  const { files, calls, earlierFiles, setRoutes } = await open(t)
+  setRoutes(routesOf('two', 'e1', ['one']))
+  files.want(outputOf('two'))
+  await until(() => earlierFiles() === '/index')
+  setRoutes(routesOf('two'))
+  assert.equal(earlierFiles(), undefined)
+  await until(() => calls.includes('release two-index'))
 })

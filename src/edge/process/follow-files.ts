@@ -5,6 +5,8 @@
  *   here       hosts lead to them; the files process keeps them
  *   failed     visitors are told to come back; after a pause, which grows, the next request wants it again
  *   (unused)   no host leads there any more: the files process may remove them
+ *
+ * The same for the index of files that earlier deployments left, once the live output is here; no request waits for it.
  */
 import {
   type Caller,
@@ -18,6 +20,7 @@ import { doing } from '../../watchdog/index.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { FilesReport, StoredOutput } from '../routes.ts'
 import type { EdgeServer } from '../server.ts'
+import type { Succession } from '../static/site-files.ts'
 import type { FilesMethodsForEdge } from './messages.ts'
 
 type Parts = {
@@ -37,6 +40,7 @@ export function followFiles(parts: Parts) {
   const { path, greeting, edge, table, standInMs = STAND_IN_MS, pausesMs = PAUSES_MS } = parts
   let files: Caller<FilesMethodsForEdge> | undefined
   const wanted = new Map<string, StoredOutput>()
+  const wantedIndexes = new Map<string, Succession>()
   const failures = new Map<string, number>()
   /** By environment, from the first route whose files were missing. */
   const standIns = new Map<string, PromiseWithResolvers<void>>()
@@ -45,6 +49,7 @@ export function followFiles(parts: Parts) {
     edge.changeRoutes(table.setFiles(digest, report))
     endStandIns()
     forgetUnused()
+    if (report?.state === 'here') for (const environment of table.files.usersOf(digest)) wantEarlier(environment)
   }
 
   function want(output: StoredOutput) {
@@ -59,6 +64,8 @@ export function followFiles(parts: Parts) {
     try {
       const found = await connection.call('ensure', output)
       doing('files')
+      // Before the new deployment answers, so that open pages miss nothing in between. Outputs that are not here are not waited for.
+      await Promise.all(table.files.earlierOf(digest).map((one) => askEarlier(connection, one, { mayFetch: false })))
       wanted.delete(digest)
       failures.delete(digest)
       if (table.files.isUsed(digest)) set(digest, { state: 'here', ...found })
@@ -68,6 +75,40 @@ export function followFiles(parts: Parts) {
       if (error instanceof ConnectionLost) return
       wanted.delete(digest)
       failed(digest)
+    }
+  }
+
+  function wantEarlier(environment: string) {
+    const missing = table.files.missingEarlier(environment)
+    if (!missing || wantedIndexes.has(missing.earlier.digest)) return
+    wantedIndexes.set(missing.earlier.digest, missing)
+    if (files) void fetchEarlier(files, missing)
+  }
+
+  async function fetchEarlier(connection: Caller<FilesMethodsForEdge>, succession: Succession) {
+    const { digest } = succession.earlier
+    const outcome = await askEarlier(connection, succession, { mayFetch: true })
+    // It is asked for again with the next connection.
+    if (outcome === 'lost') return
+    wantedIndexes.delete(digest)
+    if (outcome === 'failed') failed(digest)
+    else failures.delete(digest)
+  }
+
+  async function askEarlier(
+    connection: Caller<FilesMethodsForEdge>,
+    { live, earlier }: Succession,
+    { mayFetch }: { mayFetch: boolean },
+  ): Promise<'settled' | 'failed' | 'lost'> {
+    const { digest } = earlier
+    try {
+      const index = await connection.call('ensureEarlier', { ...earlier, live, mayFetch })
+      if (index === null) return 'settled'
+      if (table.files.isUsed(digest)) set(digest, { state: 'here', folder: '', manifest: index })
+      else connection.notify('release', [digest])
+      return 'settled'
+    } catch (error) {
+      return error instanceof ConnectionLost ? 'lost' : 'failed'
     }
   }
 
@@ -81,6 +122,7 @@ export function followFiles(parts: Parts) {
       if (table.files.find(digest)?.state !== 'failed') return
       set(digest, undefined)
       for (const environment of standIns.keys()) wantFor(environment)
+      for (const environment of table.files.usersOf(digest)) wantEarlier(environment)
     }, pauseMs).unref()
   }
 
@@ -126,9 +168,14 @@ export function followFiles(parts: Parts) {
       files = opened
       const checked = opened.call('using', table.files.here())
       for (const output of wanted.values()) void ask(opened, output)
+      for (const succession of wantedIndexes.values()) void fetchEarlier(opened, succession)
       checked.then(
         (missing) => {
-          for (const digest of missing) set(digest, undefined)
+          for (const digest of missing) {
+            const users = table.files.usersOf(digest)
+            set(digest, undefined)
+            for (const environment of users) wantEarlier(environment)
+          }
         },
         // The next connection asks again.
         () => undefined,
@@ -151,6 +198,7 @@ export function followFiles(parts: Parts) {
       endStandIns()
       const waiting: Promise<void>[] = []
       for (const environment of environments) {
+        wantEarlier(environment)
         if (!table.standsInFor(environment)) continue
         waiting.push((standIns.get(environment) ?? standIn(environment)).promise)
         wantFor(environment)

@@ -22,6 +22,12 @@ export const LEASE_MS = 5000
  */
 export const LEASE_OVER_NETWORK_MS = 45_000
 
+/**
+ * How long an edge uses the addresses of instances on other machines without an answer of any control process. A node gives the
+ * port of an instance to another app much later (nodes/process/port-ranges.ts), so no visitor gets to the app of another one.
+ */
+export const ADDRESSES_MS = 600_000
+
 /** How often it asks for an answer. */
 export const RENEW_MS = 1000
 

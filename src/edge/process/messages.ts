@@ -7,7 +7,7 @@ import type { Stall } from '../../watchdog/index.ts'
 import type { Inspection, Purge } from '../cache/index.ts'
 import type { Counts } from '../counts.ts'
 import type { RequestRecords } from '../request-log/record.ts'
-import type { EnvironmentRoutes, InstanceReport, StoredOutput } from '../routes.ts'
+import type { EarlierOutputs, EnvironmentRoutes, InstanceReport, StoredOutput } from '../routes.ts'
 import type { EdgeCertificate, EdgeChallenges } from '../tls/types.ts'
 
 /** `isWhole`: there are no other certificates. */
@@ -59,11 +59,19 @@ export type ControlMethodsForEdge = {
   trouble(message: string): void
 }
 
+/** The index of the files that pages of earlier deployments may still load, which the live one has not. */
+export type EarlierIndexWanted = EarlierOutputs & { live: StoredOutput; mayFetch: boolean }
+
 /** What an edge asks of the files process of its machine. */
 export type FilesMethodsForEdge = {
   /** Resolves when the files of an output are on the disk: where, and where their manifest is. They stay while they are in use. */
   ensure(output: StoredOutput): Promise<{ folder: string; manifest: string }>
-  /** The outputs that this edge uses, by digest. Resolves to those that are not on the disk. */
+  /**
+   * Resolves to the path of the index of earlier files; empty where no file is left. It stays while it is in use. Null where
+   * outputs that it is made of are not on the disk, and must not be fetched.
+   */
+  ensureEarlier(wanted: EarlierIndexWanted): Promise<string | null>
+  /** The outputs and indexes that this edge uses, by digest. Resolves to those that are not on the disk. */
   using(digests: readonly string[]): Promise<string[]>
   /** This edge does not use these outputs any more. */
   release(digests: readonly string[]): void
@@ -83,6 +91,8 @@ export type EdgeMethodsForAgent = {
 
 /** What an edge asks of the agent. */
 export type AgentMethodsForEdge = {
+  /** Asked again and again where instances are elsewhere: without an answer, the edge stops using their addresses (`lease.ts`). */
+  isThere(argument: null): boolean
   /** A visitor waits for this deployment, which sleeps. */
   wake(deployment: string): void
   /** Requests since the last report, by deployment; one that is still going on counts in each report. */

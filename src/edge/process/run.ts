@@ -69,6 +69,7 @@ export async function runEdge(settings: EdgeSettings) {
   const saved = createSavedRoutes(routesFile)
   const savedCertificates = createSavedCertificates(settings.certificatesFile)
   const lease = createLease()
+  const addresses = createLease()
   const tell = oncePer(TROUBLE_MS, (message) => control.notify('trouble', message))
   const report = (error: unknown) => tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
   const edge = createEdgeServer({
@@ -77,6 +78,7 @@ export async function runEdge(settings: EdgeSettings) {
     onLoop: oncePer(LOOP_MS, (deployment) => agent.notify('loopDetected', deployment)),
     report,
     mayUseStored: lease.isCurrent,
+    mayUseInstances: () => !instances.isElsewhere || addresses.isCurrent(),
     portal: tls?.portal,
   })
   // An unexpected error concerns one request. Exiting would abort all the others, and a client could repeat it at will.
@@ -103,7 +105,7 @@ export async function runEdge(settings: EdgeSettings) {
     isGone,
     report,
   })
-  const agent = followAgent({ ...instances, greeting, edge, table, jobSockets, isGone })
+  const agent = followAgent({ ...instances, lease: addresses, greeting, edge, table, jobSockets, isGone })
   await Promise.race([control.begun, sleep(FIRST_LEASE_MS)])
   await begin(edge.http, listen)
   if (tls) {

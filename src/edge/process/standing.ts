@@ -61,6 +61,7 @@ export async function createStanding({
   let heartbeats = 0
   let heartbeatTime = Number.NEGATIVE_INFINITY
   let until = Number.NEGATIVE_INFINITY
+  let count = 1
   const seen = new Map<string, { heartbeats: number | null; since: number }>()
 
   async function raise(added?: EdgeConnection): Promise<boolean> {
@@ -78,6 +79,7 @@ export async function createStanding({
     const began = now()
     const controls = new Map((await records.controls()).map((one) => [one.process, one.heartbeats]))
     const isKnown = controls.delete(control)
+    count = controls.size + 1
     if (isKnown && controls.size === 0) until = Math.max(until, began + leaseMs)
     else if (!isKnown || began >= heartbeatTime + leaseMs / HEARTBEATS_IN_LEASE) await raise()
     if (isKnown) await watch(controls)
@@ -114,6 +116,8 @@ export async function createStanding({
   return {
     /** For how long a lease may be granted now; 0 if none may. */
     grantMs: (): number => Math.max(0, Math.min(leaseMs, until - now())),
+    /** How many control processes there are, with this one. */
+    count: (): number => count,
     /** Records an edge that connects; false if it has a later connection. Its lease of another process counts as granted by this one. */
     add: raise,
     async stop() {

@@ -3,6 +3,7 @@
  * kernel keeps the rules.
  *
  *   1  the rules of last time are put into the kernel      before Docker or a control process answers
+ *      and the range of ports that Docker takes when it starts the next time
  *   2  the node's network for apps is made in Docker       tried again until Docker answers
  *   3  a control process is told of the node               it answers with the rules of now
  *   4  every few seconds, and when the firewall changes    the kernel is asked, what is missing is restored, and the rest confirmed
@@ -19,10 +20,13 @@ import {
 } from '../messages.ts'
 import { createFirewall } from './firewall.ts'
 import { createNft, type Nft } from './nft.ts'
+import { openPortRanges } from './port-ranges.ts'
 import { readSavedRules, saveRules } from './saved-rules.ts'
 
 /** Docker is asked so often what this node is: it may leave a swarm and join another one. */
 const DESCRIBE_MS = 10_000
+/** Docker may be started again twice before that is seen: the shorter, the less likely. */
+const PORTS_MS = 3000
 /** Changes of the firewall come in bursts. */
 const BURST_MS = 50
 
@@ -33,11 +37,13 @@ type Parts = {
   name: string
   version: string
   controls: readonly PeerAddress[]
-  docker: Pick<Docker, 'info' | 'networks' | 'createNetwork'>
+  docker: Pick<Docker, 'info' | 'networks' | 'createNetwork' | 'publishedPorts'>
   /** The range of the addresses of apps on this node. */
   subnet: string
   /** Where the rules are kept. */
   rulesFile: string
+  /** Where it is kept which ports Docker has used. */
+  portsFile: string
   nft?: Nft
 }
 
@@ -45,10 +51,11 @@ export type NodeProcess = { stop(): Promise<void> }
 
 /** Resolves when the kernel has rules; rejects where it cannot be given any. */
 export async function runNode(parts: Parts): Promise<NodeProcess> {
-  const { clock, log, name, version, controls, docker, subnet, rulesFile } = parts
+  const { clock, log, name, version, controls, docker, subnet, rulesFile, portsFile } = parts
   const { nft = createNft(clock) } = parts
   const firewall = createFirewall({ nft, log })
   await firewall.use(await readSavedRules(rulesFile))
+  const ports = await openPortRanges({ file: portsFile, log })
 
   let control: Caller<ControlMethodsForNode> | undefined
   /** As it was told to the control process. */
@@ -142,6 +149,11 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
     else void confirm()
   })
   const confirming = repeat(clock, CONFIRM_MS, confirm)
+  // Docker may be away, which is told elsewhere.
+  const choosing = repeat(clock, PORTS_MS, async () => {
+    const used = await docker.publishedPorts().catch(() => undefined)
+    if (used) await ports.used(used)
+  })
   const watching = nft.watch(
     shareNext(async () => {
       await clock.sleep(BURST_MS)
@@ -151,7 +163,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
 
   return {
     async stop() {
-      await Promise.all([following.stop(), describing.stop(), confirming.stop(), watching.stop()])
+      await Promise.all([following.stop(), describing.stop(), confirming.stop(), choosing.stop(), watching.stop()])
     },
   }
 }

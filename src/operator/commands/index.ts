@@ -2,7 +2,7 @@ import type { Command } from '../command.ts'
 import { accountsCreate, accountsList } from './accounts.ts'
 import { backup, restoreBackup } from './backup.ts'
 import { serviceCertificates } from './certificates.ts'
-import { clusterStatus, clusterToken } from './cluster.ts'
+import { clusterRevoke, clusterStatus, clusterToken, clusterTokens } from './cluster.ts'
 import { cmsSet } from './cms.ts'
 import { credentialsCreate } from './credentials.ts'
 import { migrateDatabase } from './migrate-database.ts'
@@ -17,6 +17,8 @@ export const COMMANDS: readonly Command[] = [
   cmsSet,
   ...serviceCertificates,
   clusterToken,
+  clusterRevoke,
+  clusterTokens,
   clusterStatus,
   backup,
   restoreBackup,

@@ -110,6 +110,12 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
 
     info: () => inspect<EngineInfo>('/info'),
 
+    /** Ports of this machine that lead to containers which run. */
+    async publishedPorts(): Promise<number[]> {
+      const found = await list<{ Ports?: { PublicPort?: number }[] }>('/containers/json', {})
+      return found.flatMap(({ Ports }) => (Ports ?? []).flatMap(({ PublicPort }) => PublicPort ?? []))
+    },
+
     services: (filters: Filters) => list<Service>('/services', filters),
     service: (id: string) => inspect<Service>(`/services/${encodeURIComponent(id)}`),
     createService: (spec: ServiceSpec) =>

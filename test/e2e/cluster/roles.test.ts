@@ -30,11 +30,11 @@ suite('two control processes and a worker', { skip }, async () => {
   const shared = await startShared(scope)
   const clusterAddress = `127.0.0.1:${await freePort()}`
   const inApp = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`] as const
-  const swarmSocket = join(await temporaryFolder(scope), 'docker.sock')
+  const dockerSocket = join(await temporaryFolder(scope), 'docker.sock')
   // Together, on a database that is empty.
   const [one, two] = await Promise.all([
     shared.control({ HEADLAND_CLUSTER_LISTEN: clusterAddress, HEADLAND_IN_APP_LISTEN: inApp[0] }),
-    shared.control({ HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_SWARM_SOCKET: swarmSocket }),
+    shared.control({ HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_DOCKER_SOCKET: dockerSocket }),
   ])
   let worker = await shared.worker()
   const as = await one.login()
@@ -141,7 +141,7 @@ suite('two control processes and a worker', { skip }, async () => {
 
   test('an app is not made in a region without a node, and the reason lists those that have one', async (t) => {
     const nodes = [{ Spec: { Labels: { region: 'EU-W' } } }, { Spec: { Labels: {} } }]
-    const engine = createServer((_, response) => response.end(JSON.stringify(nodes))).listen(swarmSocket)
+    const engine = createServer((_, response) => response.end(JSON.stringify(nodes))).listen(dockerSocket)
     t.after(() => engine.close())
     const make = (region: string) =>
       two.call('/v1/accounts/default/apps?appId=elsewhere', {

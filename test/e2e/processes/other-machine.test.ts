@@ -42,6 +42,26 @@ test('it gets routes as they change, also from a control process that was starte
   assert.doesNotMatch(control.log(), new RegExp(token.split(':')[2] ?? ''))
 })
 
+test('an edge whose token was revoked gets no more routes, and with the next token it does', async (t) => {
+  const address = `127.0.0.1:${await freePort()}`
+  const control = await startService(t, { settings: { HEADLAND_CLUSTER_LISTEN: address } })
+  const as = await control.login()
+  const environment = await createEnvironment(control, as)
+  const tokenOf = async () => (await control.operator('cluster', 'token', 'edge', 'sydney-1')).trim()
+  const start = async (token: string) => startService(t, { settings: edgeSettings(address, token) })
+  const edge = await start(await tokenOf())
+  await deploy(control, as, environment.name, page('one'))
+  assert.match((await siteAnswer(edge, environment.url)).text, /one/)
+  assert.match(await control.operator('cluster', 'revoke', 'edge', 'sydney-1'), /are revoked/)
+  await until(() => /the token of edge\/sydney-1 was revoked/.test(control.log()), 'its connection is ended')
+  assert.match(await control.operator('cluster', 'tokens'), /sydney-1 +none/)
+  await deploy(control, as, environment.name, page('two'))
+  assert.match((await siteAnswer(edge, environment.url)).text, /one/)
+  await edge.stop()
+  const next = await start(await tokenOf())
+  await until(async () => /two/.test((await siteAnswer(next, environment.url)).text), 'it follows again')
+})
+
 test('what cannot work is refused before anything is started', async (t) => {
   const start = (settings: Record<string, string>) => startService(t, { settings })
   await assert.rejects(start(edgeSettings('127.0.0.1:1', '')), /controlAddresses needs clusterToken/)

@@ -81,6 +81,7 @@ export async function startEdge(given: Given) {
         load: () => undefined,
         listensToJobs: async () => undefined,
         loopDetected: async () => undefined,
+        isThere: () => true,
       }
       const connected = createCaller<EdgeMethodsForAgent>(peer, methods)
       agent = connected

@@ -41,7 +41,17 @@ const MACHINE = `
   mount --rbind "$1" /sys/fs/cgroup
   ip link set lo up
   shift 2
-  exec docker-init -s -- "$@"
+  exec docker-init -s -- sh -c "$@"
+`
+
+/** The machine goes on when its engine ends, and starts it again. */
+const ENGINE = `
+  trap 'kill "$engine"; wait "$engine"; exit' TERM
+  while :; do
+    "$@" &
+    engine=$!
+    wait "$engine" || true
+  done
 `
 
 /** Runs the clean-up functions one after the other, the last one first: what is removed is not used by a process any more. */
@@ -62,6 +72,8 @@ export async function startDocker(test: Scope): Promise<DockerEngine> {
 }
 
 export type Machine = DockerEngine & {
+  /** Ends the engine, with all containers, and resolves when it answers again. */
+  restart(): Promise<void>
   /** Its first process, by whose id its namespaces are entered. */
   pid: number
   socketPath: string
@@ -91,7 +103,7 @@ export async function startMachine(
     ...flags,
   ]
   const namespaces = ['--net', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child']
-  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname]
+  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname, ENGINE, 'sh']
   const machine = spawn('setpriv', [...WITH_US, 'unshare', ...namespaces, ...script, ...daemon], {
     env: environment,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -100,14 +112,20 @@ export async function startMachine(
   t.after(() => end(machine, () => firstOf(machine)))
   await untilItListens(machine)
   const pid = firstOf(machine) as number
+  const run = promisify(execFile)
   return {
+    async restart() {
+      const answers = untilItListens(machine)
+      await run('nsenter', ['-t', String(pid), '-p', '-m', 'sh', '-c', 'kill "$(cat "$1")"', 'sh', join(folder, 'pid')])
+      await answers
+    },
     environment,
     socketPath,
     pid,
     inside: ['nsenter', `--net=/proc/${pid}/ns/net`],
     async docker(...args) {
       const options = { env: environment, timeout: MAX_MS, maxBuffer: 2 ** 24 }
-      return (await promisify(execFile)('docker', args, options)).stdout.trim()
+      return (await run('docker', args, options)).stdout.trim()
     },
   }
 }

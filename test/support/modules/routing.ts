@@ -6,7 +6,9 @@ import { createVault } from '../../../src/storage/index.ts'
 import type { Scope } from '../folder.ts'
 import { openModules } from './deployments.ts'
 
-export async function openRoutedModules(t: Scope) {
+type Options = Pick<Parameters<typeof createRouting>[0], 'images' | 'keepEarlierMs'>
+
+export async function openRoutedModules(t: Scope, options: Options = {}) {
   const modules = await openModules(t)
   const domains = createDomains({ ...modules, domain: 'sites.example.com' })
   const published: { routes: EnvironmentRoutes[]; isWhole: boolean }[] = []
@@ -23,6 +25,6 @@ export async function openRoutedModules(t: Scope) {
     onConnected: () => () => undefined,
   }
   const cookieKeyOf = createCookieKeys({ vault: createVault(Buffer.alloc(32, 1)) })
-  const withDomain = (domain: string) => createRouting({ ...modules, cookieKeyOf, domains, edges, domain })
+  const withDomain = (domain: string) => createRouting({ ...modules, ...options, cookieKeyOf, domains, edges, domain })
   return { ...modules, domains, edges, edge, published, withDomain, routing: withDomain('sites.example.com') }
 }

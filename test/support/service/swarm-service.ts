@@ -31,7 +31,7 @@ export async function startShared(t: Scope, { registryHost = '127.0.0.1' } = {})
     HEADLAND_ENGINE: 'swarm',
     HEADLAND_IN_APP_URL: 'http://127.0.0.1:9',
     // No engine is there. Static sites need none.
-    HEADLAND_SWARM_SOCKET: join(await temporaryFolder(t), 'docker.sock'),
+    HEADLAND_DOCKER_SOCKET: join(await temporaryFolder(t), 'docker.sock'),
   }
 
   return {

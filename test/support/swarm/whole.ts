@@ -34,7 +34,7 @@ export async function startWhole(t: Scope): Promise<Whole> {
   const places = [await at(), await at()] as const
   const controlAddresses = places.map(({ cluster }) => cluster).join(',')
   const forAll = {
-    HEADLAND_SWARM_SOCKET: swarm.nodes[0].socketPath,
+    HEADLAND_DOCKER_SOCKET: swarm.nodes[0].socketPath,
     HEADLAND_IN_APP_URL: `http://${places[0].inApp}`,
     HEADLAND_EDGE_ADDRESSES: address,
     HEADLAND_IDLE_TIMEOUT: '10',
