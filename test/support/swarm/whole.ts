@@ -25,8 +25,13 @@ export type Whole = {
 
 export const REGIONS = ['EU-W', 'EU-W', 'US-C'] as const
 
+type Options = {
+  /** Of control processes and workers, beside the usual ones. */
+  settings?: Record<string, string>
+}
+
 /** The scope has to end things in reverse. */
-export async function startWhole(t: Scope): Promise<Whole> {
+export async function startWhole(t: Scope, { settings = {} }: Options = {}): Promise<Whole> {
   const swarm = await startSwarm(t, [...REGIONS], { isHere: true, hasNetwork: false })
   const { address } = swarm
   const shared = await startShared(t, { registryHost: address })
@@ -40,6 +45,7 @@ export async function startWhole(t: Scope): Promise<Whole> {
     HEADLAND_IDLE_TIMEOUT: '10',
     HEADLAND_APPS_MAY_CALL: places.map(({ inApp }) => inApp).join(','),
     HEADLAND_LOG_LEVEL: 'warn',
+    ...settings,
   }
   const startControl = (index: number, dataDir?: string) =>
     shared.control(
