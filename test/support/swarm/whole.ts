@@ -26,12 +26,12 @@ export type Whole = {
 export const REGIONS = ['EU-W', 'EU-W', 'US-C'] as const
 
 type Options = {
-  /** Of control processes and workers, beside the usual ones. */
-  settings?: Record<string, string>
+  /** Addresses, with ports, that builds and apps may call in the network of the test. */
+  mayCall?: readonly string[]
 }
 
 /** The scope has to end things in reverse. */
-export async function startWhole(t: Scope, { settings = {} }: Options = {}): Promise<Whole> {
+export async function startWhole(t: Scope, { mayCall = [] }: Options = {}): Promise<Whole> {
   const swarm = await startSwarm(t, [...REGIONS], { isHere: true, hasNetwork: false })
   const { address } = swarm
   const shared = await startShared(t, { registryHost: address })
@@ -43,9 +43,9 @@ export async function startWhole(t: Scope, { settings = {} }: Options = {}): Pro
     HEADLAND_IN_APP_URL: `http://${places[0].inApp}`,
     HEADLAND_EDGE_ADDRESSES: address,
     HEADLAND_IDLE_TIMEOUT: '10',
-    HEADLAND_APPS_MAY_CALL: places.map(({ inApp }) => inApp).join(','),
+    HEADLAND_APPS_MAY_CALL: [...places.map(({ inApp }) => inApp), ...mayCall].join(','),
+    ...(mayCall.length > 0 ? { HEADLAND_ALLOWED_NETWORKS: mayCall.join(',') } : {}),
     HEADLAND_LOG_LEVEL: 'warn',
-    ...settings,
   }
   const startControl = (index: number, dataDir?: string) =>
     shared.control(
