@@ -121,16 +121,23 @@ suite('apps made with frameworks, in two regions', { skip }, async () => {
     }
 
     /** The number that a page shows on each instance, asked past the caches of the edges. */
-    async function shownByInstances(path: string, count: number): Promise<number[]> {
+    const shownByInstances = async (path: string, count: number): Promise<number[]> =>
+      (await instancesShowing(path, count)).map(([, number]) => number)
+
+    /** With their names. */
+    async function instancesShowing(path: string, count: number): Promise<[string, number][]> {
       const found = new Map<string, number>()
       await until(async () => {
         for (const edge of edges) {
-          const { instance, text } = JSON.parse((await ask(edge, `/api/page?path=${path}`)).text)
+          const answer = await ask(edge, `/api/page?path=${path}`)
+          // The edge may not know yet that an instance has ended.
+          if (answer.status !== 200) continue
+          const { instance, text } = JSON.parse(answer.text)
           if (!found.has(instance)) found.set(instance, numberIn(text))
         }
         return found.size === count
       }, `${count} instances have answered`)
-      return [...found.values()]
+      return [...found]
     }
 
     async function allShow(number: number, paths = KEPT) {
@@ -148,6 +155,16 @@ suite('apps made with frameworks, in two regions', { skip }, async () => {
       app = await deployIn('EU-W', 'next-eu-w', files, { shellVariables, ...scaling })
       await allShow(1)
       assert.deepEqual(await regionsOf(app.deployment), ['EU-W', 'EU-W'])
+    })
+
+    test('a page that was made anew by time does not get older with a new instance', async () => {
+      const number = cms.write()
+      await until(async () => (await shownByInstances('/timed', 2)).every((shown) => shown === number), 'both show it')
+      const [[killed]] = (await instancesShowing('/timed', 2)) as [[string, number]]
+      await Promise.any(swarm.nodes.map((node) => node.docker('kill', killed)))
+      const found = new Map(await instancesShowing('/timed', 2))
+      assert.equal(found.has(killed), false)
+      assert.deepEqual([...found.values()], [number, number])
     })
 
     async function clearCache(control: TestService, body: object) {
