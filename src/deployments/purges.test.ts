@@ -218,3 +218,11 @@ test('what an app revalidates is recorded with its time, and pages that it made 
   end()
   assert.equal(revalidations.isReplaced(environment.id), false)
 })
+
+test('pages that an app made are always recorded where its instances share no files', async (t) => {
+  const { environment, revalidations, edge, ...modules } = await open(t)
+  const purges = createPurges({ ...modules, edges: edge, revalidations, isSpread: true })
+  const time = modules.clock.now() - 500
+  await purges.byApp(environment, { tags: ['_N_T_/a'] }, { made: { '_N_T_/a': time } })
+  assert.deepEqual(await revalidations.read(environment.id), { everything: 0, tags: { '_N_T_/a': time } })
+})

@@ -44,9 +44,13 @@ type Parts = {
   edges: Pick<Edges, 'purge' | 'leaseMs'>
   revalidations: Revalidations
   instances: Pick<Instances, 'refreshExpiries'>
+  /** Instances share no files: what one has made, neither the others have nor those that are started later. */
+  isSpread?: boolean
 }
 
-export function createPurges({ sql, clock, ledger, edges, revalidations, instances }: Parts) {
+export function createPurges(parts: Parts) {
+  const { sql, clock, ledger, edges, revalidations, instances, isSpread = false } = parts
+
   /** Resolves when no later request is answered with what was purged. */
   async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged) {
     const done = new AbortController()
@@ -63,10 +67,9 @@ export function createPurges({ sql, clock, ledger, edges, revalidations, instanc
     }
   }
 
-  /** Pages that were made count only while a new deployment is under way, as it does not have them. */
+  /** Pages that were made count only where an instance may answer that does not have them, as while a new deployment is under way. */
   async function noteOfApp({ id }: Pick<Environment, 'id'>, { revalidated = {}, made = {} }: AppTimes) {
-    const isReplaced = revalidations.isReplaced(id)
-    const tags = isReplaced ? { ...made, ...revalidated } : revalidated
+    const tags = isSpread || revalidations.isReplaced(id) ? { ...made, ...revalidated } : revalidated
     if (Object.keys(tags).length === 0) return
     await sql.transaction((tx) => revalidations.note(tx, id, tags))
     // The process that revalidates knows it already. Other instances do not, and the agent starts the next ones by itself.

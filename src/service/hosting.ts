@@ -33,7 +33,8 @@ export async function openHosting(parts: Parts) {
   const { tokens, ledger, revalidations } = records
 
   const folders = createFolders(config.dataDir, { canChooseUsers })
-  const purges = createPurges({ sql, clock, ledger, edges, revalidations, instances })
+  const isSpread = config.engine === 'swarm'
+  const purges = createPurges({ sql, clock, ledger, edges, revalidations, instances, isSpread })
   const { valueBlobs: blobs } = parts.stores
   const { exists } = environments
   const isHeld = () => hasRetentionHold(sql, clock.now())

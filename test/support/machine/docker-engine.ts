@@ -66,7 +66,7 @@ export function inReverse(test: Scope): Scope {
 export async function startDocker(test: Scope): Promise<DockerEngine> {
   const t = inReverse(test)
   const machine = await startMachine(t)
-  await connect(t, machine.pid, machine.environment)
+  await connect(t, machine.pid)
   await importBase(machine)
   return machine
 }
@@ -150,13 +150,13 @@ async function untilItListens(machine: ChildProcess) {
 }
 
 /**
- * Access to the internet through a process that makes each connection itself. It reaches no loopback address of this
- * machine.
+ * Gives the network of a process access to the internet, through a process that makes each connection itself. It reaches no
+ * loopback address of the machine. `outside` is the command prefix that enters a network with access.
  */
-async function connect(t: Scope, pid: number, environment: Record<string, string>) {
+export async function connect(t: Scope, pid: number, outside: readonly string[] = []) {
   const args = ['--configure', '--mtu=65520', '--disable-host-loopback', '--ready-fd=3', String(pid), 'tap0']
-  const cable = spawn('setpriv', [...WITH_US, 'slirp4netns', ...args], {
-    env: environment,
+  const cable = spawn('setpriv', [...WITH_US, ...outside, 'slirp4netns', ...args], {
+    env: dockerEnvironment(),
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
   })
   t.after(() => end(cable, () => cable.pid))

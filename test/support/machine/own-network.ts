@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 
-/** Tells a test that it is in one. */
+/** Tells a test that it is in one, with the process outside of it. */
 export const OWN_NETWORK = 'TEST_OWN_NETWORK'
 
 /** The option of a test that needs it. */
@@ -16,7 +16,7 @@ if (import.meta.main) {
   const script = 'ip link set lo up && exec "$@"'
   const child = spawn('unshare', ['--net', 'sh', '-euc', script, 'sh', ...process.argv.slice(2)], {
     stdio: 'inherit',
-    env: { ...process.env, [OWN_NETWORK]: 'yes' },
+    env: { ...process.env, [OWN_NETWORK]: String(process.pid) },
   })
   child.on('exit', (code, signal) => {
     process.exitCode = signal ? 1 : (code ?? 1)

@@ -6,18 +6,18 @@ import type { Login, TestService } from './service.ts'
 
 let count = 0
 
-type Made = { account?: string; app?: string; body?: unknown }
+type Made = { account?: string; app?: string; region?: string; body?: unknown }
 
 export async function createApp(
   service: TestService,
   as: Login,
-  { account = 'default', app }: Made = {},
+  { account = 'default', app, region = 'US-C' }: Made = {},
 ): Promise<string> {
   const name = app ?? `app-${++count}`
   const made = await service.call(`/v1/accounts/${account}/apps?appId=${name}`, {
     method: 'POST',
     as,
-    body: { region: 'regions/US-C', uploadable: {} },
+    body: { region: `regions/${region}`, uploadable: {} },
   })
   assert.equal(made.status, 200, made.text)
   return name

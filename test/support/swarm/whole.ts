@@ -25,8 +25,13 @@ export type Whole = {
 
 export const REGIONS = ['EU-W', 'EU-W', 'US-C'] as const
 
+type Options = {
+  /** Addresses, with ports, that builds and apps may call in the network of the test. */
+  mayCall?: readonly string[]
+}
+
 /** The scope has to end things in reverse. */
-export async function startWhole(t: Scope): Promise<Whole> {
+export async function startWhole(t: Scope, { mayCall = [] }: Options = {}): Promise<Whole> {
   const swarm = await startSwarm(t, [...REGIONS], { isHere: true, hasNetwork: false })
   const { address } = swarm
   const shared = await startShared(t, { registryHost: address })
@@ -38,7 +43,8 @@ export async function startWhole(t: Scope): Promise<Whole> {
     HEADLAND_IN_APP_URL: `http://${places[0].inApp}`,
     HEADLAND_EDGE_ADDRESSES: address,
     HEADLAND_IDLE_TIMEOUT: '10',
-    HEADLAND_APPS_MAY_CALL: places.map(({ inApp }) => inApp).join(','),
+    HEADLAND_APPS_MAY_CALL: [...places.map(({ inApp }) => inApp), ...mayCall].join(','),
+    ...(mayCall.length > 0 ? { HEADLAND_ALLOWED_NETWORKS: mayCall.join(',') } : {}),
     HEADLAND_LOG_LEVEL: 'warn',
   }
   const startControl = (index: number, dataDir?: string) =>
