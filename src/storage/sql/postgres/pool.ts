@@ -49,7 +49,6 @@ export function createPool({ clock, connect, onAway, onBack, onServer }: Parts) 
     async ask() {
       const session = await connect(() => undefined)
       endElsewhere(session.place)
-      onServer(session.place)
       await session.end()
     },
     onAway(error) {
@@ -63,6 +62,7 @@ export function createPool({ clock, connect, onAway, onBack, onServer }: Parts) 
   function endElsewhere(place: string) {
     for (const session of sessions)
       if (session.place !== place) session.destroy(new Error('another server has taken over'))
+    onServer(place)
   }
 
   async function open(): Promise<Session> {
@@ -72,6 +72,7 @@ export function createPool({ clock, connect, onAway, onBack, onServer }: Parts) 
         availability.doubt()
       })
       sessions.add(session)
+      endElsewhere(session.place)
       return session
     } catch (error) {
       availability.doubt()
