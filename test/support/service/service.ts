@@ -64,6 +64,9 @@ export type TestService = {
   kill(): Promise<void>
 }
 
+/** What calls of the API need. */
+export type Api = Pick<TestService, 'call'>
+
 type Start = {
   dataDir?: string
   settings?: Record<string, string>
@@ -100,31 +103,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
   })
   const { api, edge } = await ready(child, () => log)
 
-  async function call(
-    path: string,
-    { method = 'GET', as, body, headers = {} }: CallOptions = {},
-  ): Promise<ApiResponse> {
-    const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData
-    const response = await fetch(`${api}${path}`, {
-      method,
-      headers: {
-        ...(as ? { authorization: `Basic ${btoa(`${as.userId}:${as.password}`)}` } : {}),
-        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as string }),
-      redirect: 'manual',
-    })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.startsWith('application/json')
-    const json = isJson ? JSON.parse(text) : undefined
-    if (isJson && path !== '/openapi.json') {
-      const validate = await validatorOf([file, ...first].join(' '), api)
-      validate(method, path, response.status, json)
-    }
-    const reason = json?.error?.details?.[0]?.reason
-    return { status: response.status, headers: response.headers, text, json, reason }
-  }
+  const call = callAt(api, [file, ...first].join(' '))
 
   function pidOf(role: Role): number {
     const found = processesOf(child.pid as number)[role]
@@ -156,6 +135,32 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
     async kill() {
       await end(child, 'SIGKILL')
     },
+  }
+}
+
+/** Calls the API there. `command` says which program serves it. */
+export function callAt(api: string, command: string): TestService['call'] {
+  return async (path, { method = 'GET', as, body, headers = {} } = {}) => {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData
+    const response = await fetch(`${api}${path}`, {
+      method,
+      headers: {
+        ...(as ? { authorization: `Basic ${btoa(`${as.userId}:${as.password}`)}` } : {}),
+        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as string }),
+      redirect: 'manual',
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    const json = isJson ? JSON.parse(text) : undefined
+    if (isJson && path !== '/openapi.json') {
+      const validate = await validatorOf(command, api)
+      validate(method, path, response.status, json)
+    }
+    const reason = json?.error?.details?.[0]?.reason
+    return { status: response.status, headers: response.headers, text, json, reason }
   }
 }
 
