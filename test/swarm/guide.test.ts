@@ -1,14 +1,16 @@
 /** The page about clusters, followed from bare machines to visitors, and what they notice of what it says about changes and losses. */
 import assert from 'node:assert/strict'
 import { after, suite, type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { LOGIN, NEEDS_REGISTRY, startRegistry } from '../support/images/registry.ts'
+import { isLong } from '../support/long.ts'
 import { inReverse } from '../support/machine/docker-engine.ts'
 import { NEEDS_OWN_NETWORK } from '../support/machine/own-network.ts'
 import { NEEDS_SWARM, startNetwork } from '../support/machine/swarm.ts'
 import { BUCKET, KEYS, startS3Server } from '../support/object-store/s3-server.ts'
 import { startPair } from '../support/postgres/pair.ts'
 import { NEEDS_POSTGRES } from '../support/postgres/server.ts'
-import { deploy, nodeServer, page } from '../support/service/deploy.ts'
+import { deploy, nodeServer, page, untilDone, upload } from '../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { type Api, callAt } from '../support/service/service.ts'
 import { openGuide } from '../support/swarm/guide.ts'
@@ -20,6 +22,8 @@ const skip = NEEDS_OWN_NETWORK.skip || NEEDS_SWARM.skip || NEEDS_REGISTRY.skip |
 /** The network of the page; what the operator runs is at its first address. */
 const NETWORK = '10.0.0'
 const OPERATOR = `${NETWORK}.1`
+/** Stored pages are used for 45 seconds without the database. */
+const LONG_OUTAGE_MS = 75_000
 
 suite('a cluster as the page makes it', { skip }, async () => {
   const t = inReverse({ after })
@@ -95,6 +99,69 @@ suite('a cluster as the page makes it', { skip }, async () => {
       await guide.follow('Upgrade')
       await deployServer('upgraded')
     })
+  })
+
+  test('a node that is added gets apps, and neither that nor its removal is noticed', async (context) => {
+    await unnoticed(context, () => guide.follow('Add a node'))
+    const moved = await create('moved')
+    assert.equal((await deploy(one, as, moved.name, nodeServer('moved'))).error, undefined)
+    const only = ['--filter', 'desired-state=running', '--format', '{{.CurrentState}}']
+    const runningThere = async () => (await first.docker('node', 'ps', 'paris-4', ...only)).match(/^Running/gm)?.length
+    await until(runningThere, 'the app is on the node with the fewest')
+    const way = waysTo({ moved: moved.url })
+    for (const { edge, url } of way) await until(async () => (await siteAnswer(edge, url)).status === 200, 'it answers')
+    const itsVisitors = startVisitors(t, way)
+    await unnoticed(context, async () => {
+      const itsFigures = await itsVisitors.during(async () => {
+        await guide.follow('Drain a node')
+        await until(async () => !(await runningThere()), 'the node is empty')
+        for (const { edge, url } of way) assert.equal((await siteAnswer(edge, url)).text, 'moved')
+      })
+      context.diagnostic(JSON.stringify(itsFigures))
+      assert.equal(itsFigures.failed, 0, itsFigures.examples.join('\n'))
+      await guide.follow('Remove a node')
+    })
+    await itsVisitors.stop()
+    const status = JSON.parse(await operator('cluster status --json'))
+    assert.deepEqual(status.findings, [])
+  })
+
+  const isReady = async (api: Api) => (await api.call('/readyz').catch(() => undefined))?.status === 200
+  const isLeading = async (api: Api) => /^headland_leader 1$/m.test((await api.call('/metrics')).text)
+  const untilBack = async () => {
+    for (const api of apis) await until(() => isReady(api), 'it is back')
+    await until(async () => (await Promise.all(apis.map(isLeading))).filter(Boolean).length === 1, 'one leads')
+  }
+  const unfinished = async () =>
+    (await two.call('/v1/accounts/default/operations?filter=done=false', { as })).json.operations ?? []
+
+  test('a failover of PostgreSQL is not noticed, and what was acknowledged is done', async (context) => {
+    await unnoticed(context, async () => {
+      const purge = await two.call(`/v1/${site.name}:clearCache`, { method: 'POST', as, body: {} })
+      const asked = await upload(one, as, server.name, nodeServer('asked before the failover'))
+      assert.deepEqual([purge.status, asked.status], [200, 200])
+      await pair.failOver()
+      await untilBack()
+      assert.equal((await untilDone(two, as, asked.json.name)).error, undefined)
+      for (const edge of edges) assert.equal((await siteAnswer(edge, server.url)).text, 'asked before the failover')
+      const triggers = await one.call(`/v1/${site.name}/triggers`, { as })
+      assert.match(triggers.text, /clearCache|CLEAR_CACHE/)
+      await deployServer('after the failover')
+    })
+    assert.deepEqual(await unfinished(), [])
+  })
+
+  test('visitors of a cluster do without PostgreSQL for longer than a lease', {
+    skip: isLong ? false : 'takes minutes: npm run test:long',
+  }, async (context) => {
+    await unnoticed(context, async () => {
+      await pair.replica.stop()
+      await wait(LONG_OUTAGE_MS)
+      await pair.replica.start()
+      await untilBack()
+      await deployServer('after the outage')
+    })
+    assert.deepEqual(await unfinished(), [])
   })
 
   test('every block of the page was run', () => assert.deepEqual(guide.notFollowed(), []))

@@ -49,7 +49,7 @@ export async function guideMachine(t: Scope, machine: JoinedMachine): Promise<Gu
   async function shell(script: string, ...args: string[]): Promise<string> {
     const { PATH, DOCKER_HOST, DOCKER_CONFIG, HOME } = machine.environment
     const env = { DOCKER_HOST, DOCKER_CONFIG, HOME, PATH: `${join(folder, 'bin')}:${PATH}`, ...sockets }
-    const [file = '', ...first] = [...inside, 'bash', '-euo', 'pipefail', '-c', script, 'bash', ...args]
+    const [file = '', ...first] = [...inside, 'bash', '--norc', '-euo', 'pipefail', '-c', script, 'bash', ...args]
     return (await promisify(execFile)(file, first, { env, maxBuffer: 2 ** 24 })).stdout
   }
 

@@ -37,6 +37,7 @@ export async function openGuide({ machineOf, own, more }: Parts) {
     if (block.language === 'json') files.set((JSON.parse(block.text) as { roles: string }).roles, block)
   const tokens = new Map<string, string>()
   let printed = ''
+  let swarmToken = ''
   let masterKey = ''
 
   /** The file of a role, as a reader makes it from the page. */
@@ -66,6 +67,7 @@ export async function openGuide({ machineOf, own, more }: Parts) {
 
   function remember(command: string, output: string) {
     printed = output
+    if (command.startsWith('docker swarm join-token')) swarmToken = output
     const [, role, name] = /^headland cluster token (\w+) (\S+)$/.exec(command) ?? []
     if (role !== undefined) tokens.set(`${role} ${name}`, output)
     if (command.startsWith('openssl')) masterKey = output
@@ -84,7 +86,7 @@ export async function openGuide({ machineOf, own, more }: Parts) {
       const isNext = (line: Line) => line.machine !== name || line.command.startsWith('systemctl')
       const next = lines.findIndex((line, index) => index > at && isNext(line))
       const commands = lines.slice(at, next === -1 ? undefined : next).map((line) => line.command)
-      const ready = commands.map((one) => one.replace('TOKEN', printed))
+      const ready = commands.map((one) => one.replace('TOKEN', swarmToken))
       // The page says that this one is refused for some seconds.
       const outputs = command.startsWith('docker node rm')
         ? await until(() => machine.run(ready).catch(() => undefined), 'the node is removed')
