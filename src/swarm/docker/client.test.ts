@@ -18,7 +18,7 @@ async function engine(t: TestContext, answer: RequestListener, timeoutMs = 5000)
   await new Promise<void>((resolve) => server.listen(socketPath, resolve))
   t.after(() => server.close())
   t.after(() => server.closeAllConnections())
-  const login = { user: 'user', password: new Secret('word'), registry: 'registry.example' }
+  const login = { user: 'user', password: new Secret('secret'), registry: 'registry.example' }
   const docker = createDocker({ address: { socketPath }, timeoutMs, registryLogin: login })
   t.after(() => docker.close())
   return docker
@@ -86,9 +86,10 @@ test('an update that is out of sequence is tried again with what is there now, a
       return response.end(JSON.stringify({ ID: 's', Version: { Index: ++version }, Spec: {} }))
     updates += 1
     assert.match(request.url ?? '', new RegExp(`/update\\?version=${version}$`))
+    assert.match(String(request.headers['x-registry-auth']), /^[\w-]+={1,2}$/)
     assert.deepEqual(JSON.parse(Buffer.from(String(request.headers['x-registry-auth']), 'base64url').toString()), {
       username: 'user',
-      password: 'word',
+      password: 'secret',
       serveraddress: 'registry.example',
     })
     if (updates === 3) return response.end('{}')

@@ -64,13 +64,13 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
   const withLogin = () =>
     registryLogin
       ? {
-          'x-registry-auth': Buffer.from(
+          'x-registry-auth': padded(
             JSON.stringify({
               username: registryLogin.user,
               password: registryLogin.password.reveal(),
               serveraddress: registryLogin.registry,
             }),
-          ).toString('base64url'),
+          ),
         }
       : {}
 
@@ -193,3 +193,6 @@ export function isOlder(version: string, than: string): boolean {
   }
   return false
 }
+
+/** In the alphabet of URLs and with padding, without which Docker pulls without the log-in and does not say so. */
+const padded = (text: string): string => Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_')

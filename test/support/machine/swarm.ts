@@ -62,6 +62,47 @@ type Options = {
   hasNetwork?: boolean
 }
 
+/** A machine with Docker that the bridge joins with the others. */
+export type JoinedMachine = Machine & Pick<Node, 'hostname' | 'address' | 'unplug' | 'plugIn'>
+
+type NetworkOptions = { network?: string; isHere?: boolean }
+
+/** The network that joins machines, without any of them. The scope has to end things in reverse. */
+export async function startNetwork(t: Scope, { network = NETWORK, isHere = false }: NetworkOptions = {}) {
+  const own = `${network}.1`
+  const pid = await startSwitch(t, isHere ? '' : own)
+  const middle = ['nsenter', `--net=/proc/${pid}/ns/net`]
+  const ip = (...args: string[]) => exec([...middle, 'ip', ...args])
+  if (isHere) {
+    await ip('link', 'add', 'v0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(process.pid))
+    await exec(['ip', 'addr', 'add', `${own}/24`, 'dev', 'eth0'])
+    await exec(['ip', 'link', 'set', 'eth0', 'up'])
+    await ip('link', 'set', 'v0', 'master', 'br0', 'up')
+  }
+  return {
+    inside: isHere ? [] : middle,
+    /** Of the first machine, the number is 1. */
+    async addMachine(number: number, hostname: string): Promise<JoinedMachine> {
+      const flags = ['--insecure-registry', `${network}.0/24`, '--userland-proxy=false']
+      const machine = await startMachine(t, { hostname, flags })
+      const address = `${network}.${10 + number}`
+      const cable = `v${number}`
+      await ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(machine.pid))
+      await exec([...machine.inside, 'ip', 'addr', 'add', `${address}/24`, 'dev', 'eth0'])
+      await exec([...machine.inside, 'ip', 'link', 'set', 'eth0', 'up'])
+      await exec([...machine.inside, 'ip', 'route', 'add', 'default', 'via', own])
+      await ip('link', 'set', cable, 'master', 'br0', 'up')
+      return {
+        ...machine,
+        hostname,
+        address,
+        unplug: () => ip('link', 'set', cable, 'down'),
+        plugIn: () => ip('link', 'set', cable, 'up'),
+      }
+    },
+  }
+}
+
 /** With a region for each node; an empty one is none. */
 export async function startSwarm(
   test: Scope,
@@ -69,40 +110,13 @@ export async function startSwarm(
   { isHere = false, hasNetwork = true }: Options = {},
 ): Promise<Swarm> {
   const t = inReverse(test)
-  const pid = await startSwitch(t, isHere ? '' : ADDRESS)
-  const middle = ['nsenter', `--net=/proc/${pid}/ns/net`]
-  const inside = isHere ? [] : middle
-  const ip = (...args: string[]) => exec([...middle, 'ip', ...args])
-  if (isHere) {
-    await ip('link', 'add', 'v0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(process.pid))
-    await exec(['ip', 'addr', 'add', `${ADDRESS}/24`, 'dev', 'eth0'])
-    await exec(['ip', 'link', 'set', 'eth0', 'up'])
-    await ip('link', 'set', 'v0', 'master', 'br0', 'up')
-  }
-
+  const { inside, addMachine } = await startNetwork(t, { isHere })
   const nodes = await Promise.all(
     [1, 2, 3].map(async (number): Promise<Node> => {
-      const flags = ['--insecure-registry', `${NETWORK}.0/24`, '--userland-proxy=false']
-      const hostname = `node${number}`
-      const machine = await startMachine(t, { hostname, flags })
-      const address = `${NETWORK}.${10 + number}`
-      const cable = `v${number}`
-      await ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(machine.pid))
-      await exec([...machine.inside, 'ip', 'addr', 'add', `${address}/24`, 'dev', 'eth0'])
-      await exec([...machine.inside, 'ip', 'link', 'set', 'eth0', 'up'])
-      await exec([...machine.inside, 'ip', 'route', 'add', 'default', 'via', ADDRESS])
-      await ip('link', 'set', cable, 'master', 'br0', 'up')
+      const machine = await addMachine(number, `node${number}`)
       const client = createDocker({ address: { socketPath: machine.socketPath } })
       t.after(() => client.close())
-      return {
-        ...machine,
-        hostname,
-        id: '',
-        address,
-        client,
-        unplug: () => ip('link', 'set', cable, 'down'),
-        plugIn: () => ip('link', 'set', cable, 'up'),
-      }
+      return { ...machine, id: '', client }
     }),
   )
   const [first, ...others] = nodes as [Node, Node, Node]

@@ -33,7 +33,7 @@ type Planned = { fault: Fault; isFor: (request: S3Request) => boolean; left: num
 
 export type S3Server = Awaited<ReturnType<typeof startS3Server>>
 
-export async function startS3Server(t: Scope, { pageSize = 1000 } = {}) {
+export async function startS3Server(t: Scope, { pageSize = 1000, host = '127.0.0.1' } = {}) {
   const planned: Planned[] = []
   const seen: S3Request[] = []
   let skewMs = 0
@@ -85,7 +85,7 @@ export async function startS3Server(t: Scope, { pageSize = 1000 } = {}) {
   const server = createServer((raw, reply) => {
     answer(raw, reply).catch((error) => raw.socket.destroy(error))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo
   t.after(stop)
 
@@ -97,7 +97,7 @@ export async function startS3Server(t: Scope, { pageSize = 1000 } = {}) {
   }
 
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `http://${host}:${port}`,
     region: REGION,
     objects,
     uploads,
@@ -113,7 +113,7 @@ export async function startS3Server(t: Scope, { pageSize = 1000 } = {}) {
     forgetConditions,
     /** As if the machine of the store were gone: connections are refused. */
     stop,
-    startAgain: () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve)),
+    startAgain: () => new Promise<void>((resolve) => server.listen(port, host, resolve)),
   }
 }
 

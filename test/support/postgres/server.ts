@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, chown, mkdir, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../certificates/pebble.ts'
@@ -30,6 +30,10 @@ export type Postgres = {
   stop(): Promise<void>
   /** Starts it again, on the same port. */
   start(): Promise<void>
+  /** Ends every process of it at once, as a machine that loses power. */
+  kill(): Promise<void>
+  /** A replica takes writes from now on. */
+  promote(): Promise<void>
   /** Stops every process of it in the middle of what it does, as a machine that hangs. */
   freeze(): void
   thaw(): void
@@ -37,6 +41,8 @@ export type Postgres = {
   psql(statement: string, url?: string): Promise<string>
   /** Everything that a database has, as pg_dump writes it. */
   dump(url: string): Promise<string>
+  host: string
+  port: number
 }
 
 type Options = {
@@ -44,7 +50,11 @@ type Options = {
   isDurable?: boolean
   /** By a Unix socket instead of the loopback. */
   isSocket?: boolean
+  /** Where it listens, if not on the loopback. */
+  host?: string
   settings?: Record<string, string>
+  /** It is a copy of this one, and follows it. */
+  replicaOf?: Pick<Postgres, 'host' | 'port'>
   /** PEM of a chain and its key: sessions may be encrypted. */
   tls?: { cert: string; key: string }
 }
@@ -62,7 +72,7 @@ function owner(): { uid: number; gid: number } | undefined {
 
 export async function startPostgres(
   t: Scope,
-  { isDurable = false, isSocket = false, settings = {}, tls }: Options = {},
+  { isDurable = false, isSocket = false, host = '127.0.0.1', settings = {}, replicaOf, tls }: Options = {},
 ): Promise<Postgres> {
   const user = owner()
   // Removed after the server has ended, in whichever order the scope runs its ends.
@@ -79,14 +89,21 @@ export async function startPostgres(
   const options = { ...user, env: environment, cwd: '/' }
   const run = (program: string, args: string[]) =>
     promisify(execFile)(join(PROGRAMS, program), args, { ...options, maxBuffer: MAX_OUTPUT_BYTES })
-  await run('initdb', ['-D', folder, '-U', 'headland', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
+  if (replicaOf) {
+    const of = ['-h', replicaOf.host, '-p', String(replicaOf.port), '-U', 'headland']
+    await run('pg_basebackup', ['-D', folder, ...of, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'])
+  } else {
+    await run('initdb', ['-D', folder, '-U', 'headland', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
+    const clients = ['all', 'replication'].map((database) => `host ${database} headland ${host}/24 trust\n`).join('')
+    await appendFile(join(folder, 'pg_hba.conf'), clients)
+  }
   for (const [name, text] of tls ? [['server.crt', tls.cert] as const, ['server.key', tls.key] as const] : []) {
     await writeFile(join(folder, name), text, { mode: 0o600 })
     if (user) await chown(join(folder, name), user.uid, user.gid)
   }
   const port = await freePort()
   const all = {
-    listen_addresses: '127.0.0.1',
+    listen_addresses: host,
     port: String(port),
     unix_socket_directories: isSocket ? folder : '',
     shared_buffers: '32MB',
@@ -110,23 +127,24 @@ export async function startPostgres(
     })
     await until(async () => {
       assert.equal(child.exitCode, null, log)
-      return run('pg_isready', ['-q', '-h', '127.0.0.1', '-p', String(port)]).then(
+      return run('pg_isready', ['-q', '-h', host, '-p', String(port)]).then(
         () => true,
         () => false,
       )
     }, 'PostgreSQL answers')
   }
 
-  async function end(signal: 'SIGINT' | 'SIGQUIT') {
+  async function end(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL') {
     if (!server || server.exitCode !== null || server.signalCode !== null) return
     const exited = once(server, 'exit')
-    server.kill(signal)
+    if (signal === 'SIGKILL') signalAll(signal)
+    else server.kill(signal)
     await exited
   }
 
   const pid = () => server?.pid ?? 0
   /** The processes of the server are children of the first one. */
-  const signalAll = (signal: 'SIGSTOP' | 'SIGCONT') => {
+  const signalAll = (signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL') => {
     const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid())], { encoding: 'utf8' })
     for (const one of [pid(), ...children.split(/\s+/).filter(Boolean).map(Number)]) {
       try {
@@ -137,7 +155,7 @@ export async function startPostgres(
     }
   }
   const urlOf = (database: string) =>
-    `postgres://headland:${PASSWORD}@127.0.0.1:${port}/${database}${isSocket ? `?host=${folder}` : ''}`
+    `postgres://headland:${PASSWORD}@${host}:${port}/${database}${isSocket ? `?host=${folder}` : ''}`
   const psql = async (statement: string, url = urlOf('postgres')) =>
     (await run('psql', ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', statement, url])).stdout.trim()
 
@@ -158,10 +176,14 @@ export async function startPostgres(
     },
     pid,
     stop: () => end('SIGINT'),
+    kill: () => end('SIGKILL'),
+    promote: async () => void (await run('pg_ctl', ['promote', '-D', folder, '--wait'])),
     start,
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
     psql,
     dump: async (url) => (await run('pg_dump', [url])).stdout,
+    host,
+    port,
   }
 }

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { resources } from '../../../src/contract/index.ts'
 import { type ZipContent, zipOf } from '../zip.ts'
-import type { ApiResponse, Login, TestService } from './service.ts'
+import type { Api, ApiResponse, Login } from './service.ts'
 
 export type Files = Record<string, ZipContent>
 
@@ -15,11 +15,11 @@ export function formOf(files: Files | Buffer): FormData {
   return form
 }
 
-export const upload = (service: TestService, as: Login, environment: string, files: Files | Buffer) =>
+export const upload = (service: Api, as: Login, environment: string, files: Files | Buffer) =>
   uploadWithQuery(service, as, { environment, query: '' }, files)
 
 export function uploadWithQuery(
-  service: TestService,
+  service: Api,
   as: Login,
   { environment, query }: { environment: string; query: string },
   files: Files | Buffer,
@@ -27,7 +27,7 @@ export function uploadWithQuery(
   return service.call(`/fu/v1/${environment}:upload${query}`, { method: 'POST', as, body: formOf(files) })
 }
 
-export async function untilDone(service: TestService, as: Login, operation: string): Promise<resources.Operation> {
+export async function untilDone(service: Api, as: Login, operation: string): Promise<resources.Operation> {
   for (let tries = 0; tries < 20; tries++) {
     const { json } = await service.call(`/v1/${operation}:wait?timeout=60s`, { method: 'POST', as })
     if (json.done) return json
@@ -37,7 +37,7 @@ export async function untilDone(service: TestService, as: Login, operation: stri
 
 /** Uploads and waits for the end, good or bad. */
 export async function deploy(
-  service: TestService,
+  service: Api,
   as: Login,
   environment: string,
   files: Files | Buffer,

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 import type { resources } from '../../../src/contract/index.ts'
-import type { Login, TestService } from './service.ts'
+import type { Api, Login, TestService } from './service.ts'
 
 let count = 0
 
 type Made = { account?: string; app?: string; region?: string; body?: unknown }
 
 export async function createApp(
-  service: TestService,
+  service: Api,
   as: Login,
   { account = 'default', app, region = 'US-C' }: Made = {},
 ): Promise<string> {
@@ -23,11 +23,7 @@ export async function createApp(
   return name
 }
 
-export async function createEnvironment(
-  service: TestService,
-  as: Login,
-  given: Made = {},
-): Promise<resources.Environment> {
+export async function createEnvironment(service: Api, as: Login, given: Made = {}): Promise<resources.Environment> {
   const { account = 'default', body } = given
   const app = given.app ?? (await createApp(service, as, given))
   const asked = await service.call(`/v1/accounts/${account}/apps/${app}/environments`, {
@@ -43,7 +39,7 @@ export async function createEnvironment(
 
 /** Asks the edge with the site's own Host header, whatever resolves that name. */
 export function siteAnswer(
-  service: TestService,
+  service: Pick<TestService, 'edge'>,
   url: string,
   path = '/',
   headers: OutgoingHttpHeaders = {},

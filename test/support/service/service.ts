@@ -67,6 +67,9 @@ export type TestService = {
   kill(): Promise<void>
 }
 
+/** What calls of the API need. */
+export type Api = Pick<TestService, 'call'>
+
 type Start = {
   /** Without one, the service gets a new folder, with the database of a first start. In an empty folder it makes its first start. */
   dataDir?: string
@@ -105,31 +108,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
   })
   const { api, edge } = await ready(child, () => log)
 
-  async function call(
-    path: string,
-    { method = 'GET', as, body, headers = {} }: CallOptions = {},
-  ): Promise<ApiResponse> {
-    const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData
-    const response = await fetch(`${api}${path}`, {
-      method,
-      headers: {
-        ...(as ? { authorization: `Basic ${btoa(`${as.userId}:${as.password}`)}` } : {}),
-        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as string }),
-      redirect: 'manual',
-    })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.startsWith('application/json')
-    const json = isJson ? JSON.parse(text) : undefined
-    if (isJson && path !== '/openapi.json') {
-      const validate = await validatorOf([file, ...first].join(' '), api)
-      validate(method, path, response.status, json)
-    }
-    const reason = json?.error?.details?.[0]?.reason
-    return { status: response.status, headers: response.headers, text, json, reason }
-  }
+  const call = callAt(api, [file, ...first].join(' '))
 
   function pidOf(role: Role): number {
     const found = processesOf(child.pid as number)[role]
@@ -181,6 +160,32 @@ function shownOwner(log: string): Owner {
   const [, password = ''] = /Password +(\S+)/.exec(log) ?? []
   assert.ok(email && password, 'the first start prints the owner and the password')
   return { email, password }
+}
+
+/** Calls the API there. `command` says which program serves it. */
+export function callAt(api: string, command: string): TestService['call'] {
+  return async (path, { method = 'GET', as, body, headers = {} } = {}) => {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData
+    const response = await fetch(`${api}${path}`, {
+      method,
+      headers: {
+        ...(as ? { authorization: `Basic ${btoa(`${as.userId}:${as.password}`)}` } : {}),
+        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as string }),
+      redirect: 'manual',
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    const json = isJson ? JSON.parse(text) : undefined
+    if (isJson && path !== '/openapi.json') {
+      const validate = await validatorOf(command, api)
+      validate(method, path, response.status, json)
+    }
+    const reason = json?.error?.details?.[0]?.reason
+    return { status: response.status, headers: response.headers, text, json, reason }
+  }
 }
 
 /** As `headland credentials create` does, but in this process: the command costs more than most tests, and has its own. */

@@ -5,7 +5,7 @@ import { siteAnswer } from '../service/environment.ts'
 import type { TestService } from '../service/service.ts'
 import { until } from '../until.ts'
 
-type Way = { edge: TestService; edgeName: string; site: string; url: string }
+type Way = { edge: Pick<TestService, 'edge'>; edgeName: string; site: string; url: string }
 type Visit = { edge: string; site: string; begin: number; end: number; outcome: string }
 
 /** `awayMs`: the longest time between two good answers on one way. */

@@ -4,10 +4,9 @@
  * sent at once. It is a hint only: after
  * a loss of the connection, followers are told that anything may have changed.
  */
-import type { ClientConfig } from 'pg'
 import { type Clock, repeat } from '../../../base/index.ts'
 import { statement } from '../sql.ts'
-import { openSession, type Session } from './client.ts'
+import type { Connect, Session } from './client.ts'
 import type { createStatements } from './statements.ts'
 
 const CHANNEL = 'headland_changes'
@@ -31,12 +30,12 @@ export type Followers = {
 
 type Parts = {
   clock: Clock
-  config: ClientConfig
+  connect: Connect
   render: ReturnType<typeof createStatements>
   followers: Followers
 }
 
-export function createAnnouncements({ clock, config, render, followers }: Parts) {
+export function createAnnouncements({ clock, connect, render, followers }: Parts) {
   const collected = new Map<string, Change>()
   let isTooMuch = false
   let session: Session | undefined
@@ -46,7 +45,7 @@ export function createAnnouncements({ clock, config, render, followers }: Parts)
 
   async function listen() {
     if (session && !session.isOver()) return
-    const opened = await openSession(config, () => undefined)
+    const opened = await connect(() => undefined)
     opened.onNotification((payload, processId) => {
       // What this process changed, its followers know already.
       if (processId !== opened.processId) receive(JSON.parse(payload) as Message)
@@ -107,6 +106,11 @@ export function createAnnouncements({ clock, config, render, followers }: Parts)
         else isTooMuch = true
       }
       trySending()
+    },
+
+    /** The session of another server is over, and is opened again here. */
+    moveTo(place: string) {
+      if (session && session.place !== place) session.destroy(new Error('another server has taken over'))
     },
 
     /** What was collected is sent first. */

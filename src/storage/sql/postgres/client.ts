@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { Client, type ClientConfig, Query } from 'pg'
-import type { DatabaseAddress } from '../../../base/index.ts'
+import type { DatabaseAddress, DatabaseHost } from '../../../base/index.ts'
 import type { Row } from '../sql.ts'
-import { isConnectionLost } from './errors.ts'
+import { isConnectionLost, isRefusal } from './errors.ts'
 import { type Rendered, TYPES } from './statements.ts'
 
 export const CONNECT_TIMEOUT_MS = 3000
@@ -26,14 +26,50 @@ export type Session = {
   /** As `end`, without a word to the server, which rolls back what is open. */
   discard(): void
   end(): Promise<void>
+  /** Host and port of its server. */
+  place: string
   /** That of the server's process. */
   processId: number
   onNotification(listener: (payload: string, processId: number) => void): void
 }
 
+type Parameter = { parameterName: string; parameterValue: string }
+
+/** Opens a session with the server that takes writes. */
+export type Connect = (onLost: (error: Error) => void) => Promise<Session>
+
+/**
+ * Of several hosts, the one that was right last is tried first, then the others in turn. A replica is passed over, so after a
+ * failover the one that was promoted is found.
+ */
+export function createConnect(address: DatabaseAddress, more: Partial<ClientConfig> = {}): Connect {
+  const hosts = [...address.hosts]
+  return async (onLost) => {
+    const faults: Error[] = []
+    for (const host of [...hosts]) {
+      try {
+        const session = await openSession({ ...clientConfig(address, host), ...more }, onLost)
+        hosts.splice(hosts.indexOf(host), 1)
+        hosts.unshift(host)
+        return session
+      } catch (error) {
+        faults.push(error as Error)
+      }
+    }
+    throw together(faults)
+  }
+}
+
+/** What a repetition may change counts more than what it would not: the server that refuses may be a replica by now. */
+function together(faults: readonly Error[]): Error {
+  const passing = faults.filter((error) => !isRefusal(error))
+  if (faults.length === 1 || passing.length === 0) return faults[0] as Error
+  return new Error(passing.map(({ message }) => message).join('; '))
+}
+
 /** Nothing is left to pg's own defaults, some of which come from the environment. */
-export function clientConfig(address: DatabaseAddress): ClientConfig {
-  const { user, password, host, port, database } = address
+function clientConfig(address: DatabaseAddress, { host, port }: DatabaseHost): ClientConfig {
+  const { user, password, database } = address
   return {
     user,
     // As a function, it is in no property that an error or a log could show.
@@ -41,7 +77,7 @@ export function clientConfig(address: DatabaseAddress): ClientConfig {
     host,
     port,
     database,
-    ssl: tlsOf(address),
+    ssl: tlsOf(address, host),
     application_name: 'headland',
     pipeline: true,
     types: TYPES,
@@ -55,7 +91,7 @@ export function clientConfig(address: DatabaseAddress): ClientConfig {
   }
 }
 
-function tlsOf({ tls, caFile, certificateFile, keyFile, host }: DatabaseAddress): false | ConnectionOptions {
+function tlsOf({ tls, caFile, certificateFile, keyFile }: DatabaseAddress, host: string): false | ConnectionOptions {
   if (tls === 'disable' || host.startsWith('/')) return false
   return {
     rejectUnauthorized: tls !== 'require',
@@ -67,8 +103,9 @@ function tlsOf({ tls, caFile, certificateFile, keyFile, host }: DatabaseAddress)
 }
 
 /** Statements are sent without waiting for the answers to those before; they are answered in order. */
-export async function openSession(config: ClientConfig, onLost: (error: Error) => void): Promise<Session> {
+async function openSession(config: ClientConfig, onLost: (error: Error) => void): Promise<Session> {
   const client = new Client(config)
+  const place = `${config.host}:${config.port}`
   let pending = 0
   let lastAnswer = 0
   let isOpen = false
@@ -84,7 +121,16 @@ export async function openSession(config: ClientConfig, onLost: (error: Error) =
     // One that could not be opened is reported by the rejection below.
     if (isOpen && !ending) onLost(error)
   }
+  // The server says it of each session, when it begins.
+  let isReplica = false
+  client.connection.on('parameterStatus', ({ parameterName, parameterValue }: Parameter) => {
+    if (parameterName === 'in_hot_standby') isReplica = parameterValue === 'on'
+  })
   await client.connect()
+  if (isReplica) {
+    await client.end().catch(() => undefined)
+    throw new Error(`${place} is a replica`)
+  }
   isOpen = true
 
   /** What is asked in one turn of the loop is sent in one write. */
@@ -130,6 +176,7 @@ export async function openSession(config: ClientConfig, onLost: (error: Error) =
       client.connection.stream.destroy()
     },
     end: () => (ending ??= isOver ? Promise.resolve() : client.end()),
+    place,
     processId: (client as unknown as { processID: number }).processID,
     onNotification: (listener) =>
       client.on('notification', ({ payload = '', processId }) => listener(payload, processId)),

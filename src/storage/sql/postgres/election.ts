@@ -19,7 +19,7 @@ import {
   TRUST_MS,
 } from '../../leadership/election.ts'
 import { type Row, type Statement, statement, type Transaction } from '../sql.ts'
-import { clientConfig, openSession, type Session } from './client.ts'
+import { createConnect, type Session } from './client.ts'
 import { createStatements } from './statements.ts'
 
 /** The first number of the advisory locks of terms; the second is the term. */
@@ -52,18 +52,17 @@ type Found = Leader & { age: number; is_over: number }
 type Open = { session: Session; lost: AbortController }
 
 export function createElection(address: DatabaseAddress): Election {
-  const config = {
-    ...clientConfig(address),
+  const connect = createConnect(address, {
     statement_timeout: STATEMENT_MS,
     options: SETTINGS.map((setting) => `-c ${setting}`).join(' '),
-  }
+  })
   const render = createStatements()
   let open: Open | undefined
 
   async function current(): Promise<Open> {
     if (open && !open.session.isOver()) return open
     const lost = new AbortController()
-    open = { session: await openSession(config, (error) => lost.abort(error)), lost }
+    open = { session: await connect((error) => lost.abort(error)), lost }
     return open
   }
 

@@ -2,11 +2,10 @@
  * A bounded number of sessions. Reads share a few of them, each with several statements under way; a transaction has one for
  * itself.
  */
-import type { ClientConfig } from 'pg'
 import { type Clock, repeat, settlesWithin } from '../../../base/index.ts'
 import { StorageUnavailable } from '../sql.ts'
 import { createAvailability } from './availability.ts'
-import { openSession, type Session, STATEMENT_TIMEOUT_MS } from './client.ts'
+import { type Connect, type Session, STATEMENT_TIMEOUT_MS } from './client.ts'
 
 const MAX_READERS = 4
 const MAX_WRITERS = 8
@@ -25,15 +24,17 @@ const CLOSE_MS = 1000
 
 type Parts = {
   clock: Clock
-  config: ClientConfig
+  connect: Connect
   onAway(error: Error): void
   onBack(): void
+  /** The server that takes writes is at this place: what was opened elsewhere is of no use any more. */
+  onServer(place: string): void
 }
 
 /** `isTainted`: a transaction may be open in it, or a lock held. */
 export type Lease = { session: Session; isLong: boolean; isTainted: boolean }
 
-export function createPool({ clock, config, onAway, onBack }: Parts) {
+export function createPool({ clock, connect, onAway, onBack, onServer }: Parts) {
   const sessions = new Set<Session>()
   const readers: Session[] = []
   const idle: Session[] = []
@@ -46,7 +47,8 @@ export function createPool({ clock, config, onAway, onBack }: Parts) {
   const availability = createAvailability({
     clock,
     async ask() {
-      const session = await openSession(config, () => undefined)
+      const session = await connect(() => undefined)
+      endElsewhere(session.place)
       await session.end()
     },
     onAway(error) {
@@ -56,13 +58,21 @@ export function createPool({ clock, config, onAway, onBack }: Parts) {
     onBack,
   })
 
+  /** A server that was replaced may be cut off, and would not say that its sessions are over. */
+  function endElsewhere(place: string) {
+    for (const session of sessions)
+      if (session.place !== place) session.destroy(new Error('another server has taken over'))
+    onServer(place)
+  }
+
   async function open(): Promise<Session> {
     try {
-      const session: Session = await openSession(config, () => {
+      const session: Session = await connect(() => {
         sessions.delete(session)
         availability.doubt()
       })
       sessions.add(session)
+      endElsewhere(session.place)
       return session
     } catch (error) {
       availability.doubt()

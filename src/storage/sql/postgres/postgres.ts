@@ -23,7 +23,7 @@ import {
   type TransactionOptions,
 } from '../sql.ts'
 import { createAnnouncements, type Followers } from './announcements.ts'
-import { clientConfig, openSession } from './client.ts'
+import { type Connect, createConnect } from './client.ts'
 import { isConflict, isConnectionLost, isRefusal, toStorageError } from './errors.ts'
 import { createPool, type Lease } from './pool.ts'
 import { createStatements, type Rendered } from './statements.ts'
@@ -64,11 +64,11 @@ class LostBeforeCommit extends Error {}
 
 export async function openPostgres(address: DatabaseAddress, options: Options = {}): Promise<Sql> {
   const { clock = systemClock, onChange = ignore, onEverything = ignore, onAway = ignore, onBack = ignore } = options
-  const config = clientConfig(address)
-  await check(address, config)
+  const connect = createConnect(address)
+  await check(address, connect)
   const render = createStatements()
-  const pool = createPool({ clock, config, onAway, onBack })
-  const announcements = createAnnouncements({ clock, config, render, followers: { onChange, onEverything } })
+  const pool = createPool({ clock, connect, onAway, onBack, onServer: (place) => announcements.moveTo(place) })
+  const announcements = createAnnouncements({ clock, connect, render, followers: { onChange, onEverything } })
   const inTurn = createTurns()
   const running = new Set<Promise<unknown>>()
   const questions = new Map<string, Promise<Row[]>>()
@@ -220,10 +220,10 @@ export async function openPostgres(address: DatabaseAddress, options: Options = 
 }
 
 /** What no repetition would change is reported at once. */
-async function check(address: DatabaseAddress, config: ReturnType<typeof clientConfig>) {
+async function check(address: DatabaseAddress, connect: Connect) {
   const place = databaseUrlWithoutPassword(address)
   try {
-    const session = await openSession(config, ignore)
+    const session = await connect(ignore)
     const { rows } = await session.query({ text: 'SHOW server_encoding', values: [] })
     await session.end()
     if (rows[0]?.server_encoding !== 'UTF8')
