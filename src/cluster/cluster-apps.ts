@@ -61,7 +61,7 @@ export type ClusterApps = {
   instances: Instances
   /** For connections of edges with the topic `instances`. */
   serveEdge(peer: Peer<Frame, Frame>): void
-  /** What instances of a node use, in bytes, as it has measured it. */
+  /** What instances of a node use, in bytes, as it has measured it. Never rejects. */
   setMemory(node: string, used: Readonly<Record<string, number>>): Promise<void>
   /** The work of the process that leads. */
   lead(options: LeadOptions): LeaderWork
@@ -111,10 +111,9 @@ export function createClusterApps(parts: ClusterAppsParts): ClusterApps {
     instances,
     serveEdge: edges.serve,
     setMemory: (node, used) =>
-      records.setMemory(
-        node,
-        Object.entries(used).map(([instance, bytes]) => ({ instance, bytes })),
-      ),
+      records
+        .setMemory(node, used)
+        .catch((error) => log.warn({ err: error, node }, 'the memory that apps use could not be recorded')),
     lead: createLead({
       ...shared,
       slots,

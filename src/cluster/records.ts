@@ -2,7 +2,8 @@
 import type { resources } from '../contract/index.ts'
 import { list, type Reader, type Row, rows, type Sql, statement, type Term } from '../storage/index.ts'
 import { CHANGES, type Change, INSTANCE, inParts } from './record-changes.ts'
-import type { AppRow, AwakeRow, InstanceRow, LoadRow, ServiceShape } from './rows.ts'
+import type { AppRow, AwakeRow, InstanceRow, ServiceShape } from './rows.ts'
+import { createUseRecords } from './use-records.ts'
 
 /** No account has a name like this: followers of it are told of changes of apps. */
 export const HINTS = 'cluster apps'
@@ -103,50 +104,6 @@ export function createAppRecords(sql: Sql) {
       return Number(row?.memory ?? 0)
     },
 
-    /** What instances of a node use, in bytes. No process follows it, so it has no number. */
-    async setMemory(node: string, used: readonly { instance: string; bytes: number }[]) {
-      await sql.transaction(async (tx) => {
-        const deployments = await inParts(used, (some) =>
-          tx.query<{ deployment: string }>(statement`
-            UPDATE cluster_instances SET memory = given.column2
-            FROM (VALUES ${rows(some.map(({ instance, bytes }) => [instance, bytes]))}) AS given
-            WHERE instance = given.column1 AND node = ${node} RETURNING deployment`),
-        )
-        const changed = [...new Set(deployments.map(({ deployment }) => deployment))]
-        await inParts(changed, (some) =>
-          tx.query(statement`
-            UPDATE cluster_apps SET memory = (
-              SELECT MAX(memory) FROM cluster_instances used WHERE used.deployment = cluster_apps.deployment)
-            WHERE deployment IN (${list(some)})`),
-        )
-      })
-    },
-
-    loads: async (): Promise<LoadRow[]> =>
-      (await sql.query(statement`SELECT process, loads, beats FROM cluster_loads`)).map((row) => ({
-        process: String(row.process),
-        loads: JSON.parse(String(row.loads)) as LoadRow['loads'],
-        beats: Number(row.beats),
-      })),
-
-    /** Requests in flight at the edges of a process; others than these have none. */
-    async setLoads(process: string, loads: LoadRow['loads']) {
-      await sql.transaction((tx) =>
-        tx.query(statement`
-          INSERT INTO cluster_loads (process, loads, beats) VALUES (${process}, ${JSON.stringify(loads)}, 1)
-          ON CONFLICT (process) DO UPDATE SET loads = excluded.loads, beats = cluster_loads.beats + 1`),
-      )
-    },
-
-    async removeLoads(processes: readonly string[], term?: Pick<Term, 'check'>) {
-      await sql.transaction(async (tx) => {
-        await term?.check(tx)
-        await inParts(processes, (some) =>
-          tx.query(statement`DELETE FROM cluster_loads WHERE process IN (${list(some)})`),
-        )
-      })
-    },
-
     /** Awake, with an instance that answers, and without a visit since. */
     unvisitedSince: async (time: number): Promise<AppRow[]> =>
       (
@@ -211,6 +168,7 @@ export function createAppRecords(sql: Sql) {
       return found.length > 0
     },
 
+    ...createUseRecords(sql),
     ...CHANGES,
   }
 }

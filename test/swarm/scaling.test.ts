@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createChanges, parseDatabaseAddress, systemClock } from '../../src/base/index.ts'
 import { MIGRATIONS, migrate, type Sql } from '../../src/storage/index.ts'
 import { openPostgres } from '../../src/storage/sql/postgres/postgres.ts'
+import { measureApps } from '../../src/swarm/index.ts'
 import { NEEDS_REGISTRY } from '../support/images/registry.ts'
 import { LEADING } from '../support/leading.ts'
 import { NEEDS_OWN_NETWORK } from '../support/machine/own-network.ts'
@@ -18,6 +19,7 @@ import { until } from '../support/until.ts'
 const skip = NEEDS_OWN_NETWORK.skip || NEEDS_SWARM.skip || NEEDS_REGISTRY.skip || NEEDS_POSTGRES.skip
 const HOST = 'site.example'
 const CLUSTER = 'scaling'
+const MIB = 1024 ** 2
 const SCALING = { minInstances: 1, maxInstances: 3, requestsPerInstance: 4 }
 
 const ends: (() => unknown)[] = []
@@ -83,6 +85,12 @@ test('load brings instances up over two nodes, its end takes them away, and no r
   await until(() => running() === 3, 'three instances answer')
   t.diagnostic(`three instances after ${Math.round(performance.now() - began)} ms`)
   assert.equal(new Set((await tasks()).map(({ NodeID }) => NodeID)).size, 2)
+
+  // As the role of each node does it.
+  for (const { id, client } of swarm.nodes) await other.setMemory(id, await measureApps(client))
+  const { memoryBytes } = await instances.awake('acme')
+  t.diagnostic(`they use ${Math.round(memoryBytes / MIB)} MiB`)
+  assert.ok(memoryBytes > 3 * 4 * MIB && memoryBytes < 3 * 256 * MIB)
 
   load.abort()
   await Promise.all(loading)

@@ -6,13 +6,15 @@
  *   2  the node's network for apps is made in Docker       tried again until Docker answers
  *   3  a control process is told of the node               it answers with the rules of now
  *   4  every few seconds, and when the firewall changes    the kernel is asked, what is missing is restored, and the rest confirmed
+ *   5  every few seconds                                   what apps use is measured, and told
  */
 import { type Clock, type Log, repeat, shareNext } from '../../base/index.ts'
 import { type Caller, createCaller, type Frame, followPeer, type PeerAddress, PROTOCOL } from '../../channel/index.ts'
-import { type Docker, prepareNode } from '../../swarm/index.ts'
+import { type Docker, measureApps, prepareNode } from '../../swarm/index.ts'
 import {
   CONFIRM_MS,
   type ControlMethodsForNode,
+  MEASURE_MS,
   type NodeDescription,
   type NodeMethodsForControl,
   type NodeRules,
@@ -33,7 +35,7 @@ type Parts = {
   name: string
   version: string
   controls: readonly PeerAddress[]
-  docker: Pick<Docker, 'info' | 'networks' | 'createNetwork'>
+  docker: Pick<Docker, 'info' | 'networks' | 'createNetwork' | 'containers' | 'containerMemory'>
   /** The range of the addresses of apps on this node. */
   subnet: string
   /** Where the rules are kept. */
@@ -55,7 +57,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
   let told: NodeDescription | undefined
   let known: NodeDescription | undefined
   /** What was logged last: everything is tried again every few seconds. */
-  const logged = { describing: '', connecting: '', joining: '' }
+  const logged = { describing: '', connecting: '', joining: '', measuring: '' }
 
   function complain(about: keyof typeof logged, error: unknown, message: string) {
     const { message: why } = error as Error
@@ -142,6 +144,15 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
     else void confirm()
   })
   const confirming = repeat(clock, CONFIRM_MS, confirm)
+  const measuring = repeat(clock, MEASURE_MS, async () => {
+    if (!control || !told) return
+    try {
+      control.notify('memory', await measureApps(docker))
+      logged.measuring = ''
+    } catch (error) {
+      complain('measuring', error, 'what apps use cannot be measured')
+    }
+  })
   const watching = nft.watch(
     shareNext(async () => {
       await clock.sleep(BURST_MS)
@@ -151,7 +162,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
 
   return {
     async stop() {
-      await Promise.all([following.stop(), describing.stop(), confirming.stop(), watching.stop()])
+      await Promise.all([following.stop(), describing.stop(), confirming.stop(), measuring.stop(), watching.stop()])
     },
   }
 }
