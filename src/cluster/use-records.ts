@@ -7,6 +7,7 @@ export function createUseRecords(sql: Sql) {
   return {
     /** What instances of a node use, in bytes. */
     async setMemory(node: string, used: Readonly<Record<string, number>>) {
+      if (Object.keys(used).length === 0) return
       await sql.transaction(async (tx) => {
         const deployments = await inParts(Object.entries(used), (some) =>
           tx.query<{ deployment: string }>(statement`

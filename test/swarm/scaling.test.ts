@@ -78,6 +78,10 @@ test('load brings instances up over two nodes, its end takes them away, and no r
   }
 
   const [constant, load] = [new AbortController(), new AbortController()]
+  t.after(() => {
+    constant.abort()
+    load.abort()
+  })
   const visiting = [0, 1].map((at) => visitUntil(constant.signal, at, 1))
   // More than three instances should have, and half of them at an edge of a process that does not lead.
   const loading = Array.from({ length: 16 }, (_, at) => visitUntil(load.signal, at + 2, 300))
