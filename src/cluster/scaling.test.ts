@@ -140,6 +140,16 @@ test('an app that wakes needs as much memory as it used before, and is refused w
   assert.equal(stateOf('two'), 'ASLEEP')
 })
 
+test('where apps are too many, one of them sleeps, and others keep their further instances', async (t) => {
+  const { start, replicasOf, running, stateOf } = await open(t, { awakeLimits: { apps: 2, memoryBytes: 0 } })
+  await start('old')
+  await start('one', { scaling: { ...SCALING, minInstances: 2 } })
+  await until(() => running('one') === 2, 'two instances answer')
+  await start('three')
+  assert.equal(stateOf('old'), 'ASLEEP')
+  assert.equal(await replicasOf('one'), 2)
+})
+
 test('a start that never finds memory is refused with the limit', async (t) => {
   const { leader, start, use, sql } = await open(t, {
     awakeLimits: { apps: 0, memoryBytes: 100 * MIB },

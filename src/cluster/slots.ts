@@ -3,7 +3,6 @@
  * processes of a cluster need not agree in another way. What instances use is measured on their nodes, and on record.
  */
 import type { Clock } from '../base/index.ts'
-import type { Problem } from '../contract/index.ts'
 import {
   APP_LINES,
   type AwakeApp,
@@ -124,16 +123,21 @@ export function createAwakeSlots({ clock, records, lines, limits, waitMs }: Part
   }
 }
 
-/** The instances that have to sleep so that there is a slot, or why there is none. */
+/**
+ * The instances that have to sleep so that there is a slot, or why there is none. Where memory is short, further instances sleep
+ * before any app; where apps are too many, an app with all of its instances does.
+ */
 function displacedBy(wanted: AwakeApp, others: readonly AwakeInstance[], limits: AwakeLimits) {
-  const left = [...others]
   const displaced: AwakeInstance[] = []
+  let left = [...others]
+  const firsts = () => left.filter(({ isFirst }) => isFirst)
   for (;;) {
-    const slot = slotFor(wanted, left, limits)
+    const forMemory = slotFor(wanted, left, { ...limits, apps: 0 })
+    const slot = forMemory === 'free' ? slotFor(wanted, firsts(), { ...limits, memoryBytes: 0 }) : forMemory
     if (slot === 'free') return displaced
-    if (slot === 'none') return noSlot(others, limits) satisfies Problem
+    if (slot === 'none') return noSlot(others, limits)
     displaced.push(slot)
-    left.splice(left.indexOf(slot), 1)
+    left = left.filter((one) => one !== slot && !(slot.isFirst && one.deployment === slot.deployment))
   }
 }
 
