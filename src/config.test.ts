@@ -164,3 +164,10 @@ test('addresses with ports are printed as they are written', () => {
   const shown = describeConfig(loaded).find(({ key }) => key === 'controlAddresses')
   assert.equal(shown?.value, '10.0.0.5:7000,[::1]:7000')
 })
+
+test('in a cluster, the memory of the machine is no limit for apps, and a limit that is set is one', () => {
+  const load = (env: NodeJS.ProcessEnv) => loadConfig({ env, folder: '/' }).config.accountAppMemory
+  assert.ok(load({}) > 0)
+  assert.equal(load({ HEADLAND_ENGINE: 'swarm' }), 0)
+  assert.equal(load({ HEADLAND_ENGINE: 'swarm', HEADLAND_ACCOUNT_APP_MEMORY: '1000' }), 1000)
+})

@@ -101,7 +101,8 @@ export function loadConfig({ flags = {}, env = process.env, folder = process.cwd
   }
   refusePlainRegistry(config as Config)
   const loaded = { config: config as Config, origins: origins as Record<keyof Config, Origin> }
-  return { ...loaded, config: withSiteAddress(withFrontDoor(loaded.config, loaded.origins)) }
+  const ofCluster = withMemoryOfCluster(loaded.config, loaded.origins)
+  return { ...loaded, config: withSiteAddress(withFrontDoor(ofCluster, loaded.origins)) }
 }
 
 /** An address that is refused may have a password in it. */
@@ -114,6 +115,10 @@ function refusePlainRegistry({ registry, registryPlainHttp }: Config) {
     'registry is an address with http: use https, or set registryPlainHttp to true where the network between is yours.',
   )
 }
+
+/** The memory of this machine says nothing of the nodes that run apps, and its processes have to agree on a limit. */
+const withMemoryOfCluster = (config: Config, { accountAppMemory }: Record<keyof Config, Origin>): Config =>
+  config.engine === 'swarm' && accountAppMemory === 'default' ? { ...config, accountAppMemory: 0 } : config
 
 /** A service that gets certificates for a domain of its own is the front door of its machine, unless it is told where to listen. */
 function withFrontDoor(config: Config, { edgeListen, tlsListen }: Record<keyof Config, Origin>): Config {

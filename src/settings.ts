@@ -312,7 +312,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   ),
   accountAppMemory: setting(
     String(APP_MEMORY),
-    'Bytes of memory that the awake apps of an account may use together; above it the longest unvisited ones sleep. 0 for no limit.',
+    'Bytes of memory that the awake apps of an account may use together; above it the longest unvisited ones sleep. 0 for no limit, as in a cluster where it is not set.',
     countOrNone,
   ),
   accountBuilds: setting(

@@ -5,8 +5,16 @@
 import { join } from 'node:path'
 import { type Clock, type Log, removeTree, repeat } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
-import { type InstanceSpec, keyOf, type Running, type Supervisor } from '../runtime/index.ts'
-import { nextCount, type Trend, trendOf } from './scale.ts'
+import {
+  APP_LINES,
+  type InstanceSpec,
+  keyOf,
+  nextCount,
+  type Running,
+  type Supervisor,
+  type Trend,
+  trendOf,
+} from '../runtime/index.ts'
 
 type Parts = {
   clock: Clock
@@ -88,7 +96,7 @@ export function createReplicas(parts: Parts) {
     if (!spec) return
     if (availableBytes() < RESERVE_BYTES || !supervisor.fits(spec)) {
       app.pauseUntil = clock.now() + PAUSE_MS
-      spec.log.say('SCALING', 'There is no memory for a further instance.')
+      spec.log.say('SCALING', APP_LINES.noMemory)
       return spec.log.close()
     }
     const ordinal = firstFree(app.ordinals)

@@ -4,7 +4,7 @@
  * path leads upwards. The code that uses them checks again.
  */
 import { checkProtection } from '../apps/index.ts'
-import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
+import { checkId, isId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
 import { checkCertificateNames } from '../certificates/index.ts'
 import { LIMITS, resources } from '../contract/index.ts'
@@ -86,6 +86,12 @@ function term(value: Value) {
 
 function nodeId(value: Value) {
   if (!/^[a-z0-9]{1,64}$/.test(String(value))) throw new Error('it is not the id of a node')
+}
+
+/** Requests in flight, by deployment. */
+function requestCounts(loads: Record<string, number>) {
+  if (!Object.entries(loads).every(([name, count]) => isId(name) && Number.isSafeInteger(count) && count >= 0))
+    throw new Error('it has what is no number of requests')
 }
 
 /** They become a program for the kernel's firewall. */
@@ -247,6 +253,13 @@ const TABLES: readonly Table[] = [
     columns: { instance: id, deployment: id },
     read: (after) => statement`
       SELECT rowid AS at, instance, deployment FROM cluster_instances WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'cluster_loads',
+    since: sinceOf('cluster loads'),
+    columns: { process: id, loads: json(requestCounts) },
+    read: (after) => statement`
+      SELECT rowid AS at, process, loads FROM cluster_loads WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'cluster_nodes',

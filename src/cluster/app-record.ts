@@ -13,7 +13,8 @@ export type AppSecrets = Pick<InstanceRecord, 'variables' | 'log'>
 /** The folder of the app in an image, and the port that it listens on. */
 const APP = '/app'
 const PORT = 3000
-const STOP_GRACE_MS = 30_000
+/** Half a minute of it is for requests in flight. */
+const STOP_GRACE_MS = 45_000
 /** A node may have one processor, and refuses a higher limit than that. */
 const NANO_CPUS = 1_000_000_000
 /** Everything in /tmp and in writable folders is memory of the app. */

@@ -4,12 +4,13 @@
  */
 import type { Changes, Clock, Log } from '../base/index.ts'
 import type { Frame, Peer } from '../channel/index.ts'
-import { type Answer, type Asked, type AwakeLimits, ask, type Instances } from '../runtime/index.ts'
+import { type Answer, type Asked, type AwakeLimits, ask, type Instances, type ScalePace } from '../runtime/index.ts'
 import type { LeaderWork, LineLogs, Sql, Vault } from '../storage/index.ts'
 import { createAppLines } from './app-lines.ts'
 import { createClusterEdges } from './edges.ts'
 import { createRowInstances, type OwnedApp } from './instances.ts'
 import { createLead, type LeadOptions } from './leader/lead.ts'
+import { recordLoads } from './loads.ts'
 import { createAppRecords } from './records.ts'
 import { createAwakeSlots } from './slots.ts'
 import { createStarts } from './starts.ts'
@@ -44,6 +45,8 @@ export type ClusterAppsParts = {
   idleMs: number
   /** Of each account. */
   awakeLimits: AwakeLimits
+  /** How soon the number of instances follows the load; as on one machine where it is not given. */
+  scalePace?: ScalePace
   /** Which of these deployments are live; where it is given, the leader ends others that were left behind. */
   liveOf?(deployments: readonly string[]): Promise<ReadonlySet<string>>
   /** The state of an app has changed that another process has started. Of others, their own `onState` is called. */
@@ -58,6 +61,8 @@ export type ClusterApps = {
   instances: Instances
   /** For connections of edges with the topic `instances`. */
   serveEdge(peer: Peer<Frame, Frame>): void
+  /** What instances of a node use, in bytes, as it has measured it. Never rejects. */
+  setMemory(node: string, used: Readonly<Record<string, number>>): Promise<void>
   /** The work of the process that leads. */
   lead(options: LeadOptions): LeaderWork
   /** Resolves when the rows are known. */
@@ -99,17 +104,31 @@ export function createClusterApps(parts: ClusterAppsParts): ClusterApps {
   })
   const visits = recordVisits({ clock, log, records, everyMs: Math.min(VISITS_MS, idleMs / 4) })
   const edges = createClusterEdges({ clock, log, view, records, wakes, visits, lines, isConfirmed, onVisited })
+  const loads = recordLoads({ clock, log, records, view, inFlight: edges.inFlight })
   const ends = [view.onChange(instances.onChange), nodes.onChange(view.lookAgain)]
 
   return {
     instances,
     serveEdge: edges.serve,
-    lead: createLead({ ...shared, sql, logs, ask: parts.ask ?? ask, idleMs, liveOf }),
+    setMemory: (node, used) =>
+      records
+        .setMemory(node, used)
+        .catch((error) => log.warn({ err: error, node }, 'the memory that apps use could not be recorded')),
+    lead: createLead({
+      ...shared,
+      slots,
+      sql,
+      logs,
+      ask: parts.ask ?? ask,
+      idleMs,
+      liveOf,
+      scalePace: parts.scalePace,
+    }),
     start: view.start,
     async stop() {
       stopping.abort(new Error('the process stops'))
       for (const end of ends) end()
-      await Promise.all([edges.stop(), visits.stop(), wakes.settled()])
+      await Promise.all([edges.stop(), visits.stop(), loads.stop(), wakes.settled()])
       await view.stop()
     },
   }

@@ -66,6 +66,15 @@ export function createClusterEdges(parts: Parts) {
   const recording = repeat(clock, BUSY_MS, recordBusy)
 
   return {
+    /** Requests in flight at all edges, by deployment. */
+    inFlight(): Map<string, number> {
+      const sums = new Map<string, number>()
+      for (const { load } of edges)
+        for (const [deployment, requests] of Object.entries(load))
+          if (Number.isSafeInteger(requests)) sums.set(deployment, (sums.get(deployment) ?? 0) + requests)
+      return sums
+    },
+
     serve(peer: CallPeer) {
       const methods: AgentMethodsForEdge = {
         wake: (deployment) => void wakes.wake(String(deployment), { mayDisplace: true }),

@@ -1,12 +1,13 @@
 /** The apps of a cluster, as the control process sees and steers them. Every process of the cluster has one of these. */
 import type { Clock, Log } from '../base/index.ts'
 import { resources } from '../contract/index.ts'
-import { countApps, hasHooks, type InstanceRequest, type Instances } from '../runtime/index.ts'
+import { countApps, hasHooks, type InstanceRequest, type Instances, totalMemoryBytes } from '../runtime/index.ts'
 import type { LineLogs, Vault } from '../storage/index.ts'
 import type { AppLines } from './app-lines.ts'
 import { sealSecrets } from './app-record.ts'
 import type { AppRecords } from './records.ts'
-import { type AppRow, awakeReplicas, nextGeneration } from './rows.ts'
+import { type AppRow, nextGeneration } from './rows.ts'
+import { toAwakeInstances } from './slots.ts'
 import { followStart } from './start-output.ts'
 import type { Described, Starts } from './starts.ts'
 import { type IsConfirmed, statusOf } from './status.ts'
@@ -74,8 +75,7 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
           holdTime: 0,
           visitTime: now,
         })
-      for (const { deployment, scaling } of rescaled)
-        await records.setScaling(change, deployment, scaling, awakeReplicas(scaling))
+      for (const { deployment, scaling } of rescaled) await records.setScaling(change, deployment, scaling)
       return added.map(({ deployment }) => deployment)
     })
   }
@@ -146,7 +146,7 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
     },
 
     async setScaling(deployment, scaling) {
-      await records.change((change) => records.setScaling(change, deployment, scaling, awakeReplicas(scaling)))
+      await records.change((change) => records.setScaling(change, deployment, scaling))
       await view.refresh()
     },
 
@@ -166,8 +166,8 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
     of: (deployment) => statusOf(view.of(deployment), isConfirmed),
     holds: (deployment) => view.of(deployment).app !== undefined,
     async awake(account) {
-      const awake = await records.awakeOf(account)
-      return { apps: countApps(awake.map((app) => ({ ...app, memoryBytes: 0, isRunning: true }))), memoryBytes: 0 }
+      const awake = (await records.awakeOf(account)).flatMap(toAwakeInstances)
+      return { apps: countApps(awake), memoryBytes: totalMemoryBytes(awake) }
     },
 
     /** Rows of these have changed. */

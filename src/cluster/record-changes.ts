@@ -1,7 +1,7 @@
 /** Changes of apps and their instances. Each is a part of a transaction, which has the number that changed apps get. */
 import type { resources } from '../contract/index.ts'
 import { list, rows, statement, type Transaction } from '../storage/index.ts'
-import type { AppRow, InstanceRow } from './rows.ts'
+import { type AppRow, type InstanceRow, replicasWithin } from './rows.ts'
 
 /** How many values are named in one statement. */
 const AT_ONCE = 500
@@ -50,11 +50,25 @@ export const CHANGES = {
       WHERE deployment = ${deployment} AND is_retired = 0`)
   },
 
-  async setScaling({ tx, revision }: Change, deployment: string, scaling: resources.Scaling, replicas: number) {
+  /** Where it is awake, it has as many instances as before, or the nearest number that it may have. */
+  async setScaling({ tx, revision }: Change, deployment: string, scaling: resources.Scaling) {
+    const [least, most] = [replicasWithin(scaling, 0), replicasWithin(scaling, scaling.maxInstances)]
     await tx.query(statement`
-      UPDATE cluster_apps SET scaling = ${JSON.stringify(scaling)},
-        replicas = CASE WHEN replicas > 0 THEN ${replicas} ELSE 0 END, revision = ${revision}
+      UPDATE cluster_apps SET scaling = ${JSON.stringify(scaling)}, replicas = CASE WHEN replicas = 0 THEN 0
+        WHEN replicas < ${least} THEN ${least} WHEN replicas > ${most} THEN ${most} ELSE replicas END, revision = ${revision}
       WHERE deployment = ${deployment}`)
+  },
+
+  /** Resolves to whether it was awake with the number of instances before. */
+  async setReplicas(
+    { tx, revision }: Change,
+    deployment: string,
+    { before, replicas }: { before: number; replicas: number },
+  ): Promise<boolean> {
+    const changed = await tx.query(statement`
+      UPDATE cluster_apps SET replicas = ${replicas}, revision = ${revision}
+      WHERE deployment = ${deployment} AND replicas = ${before} AND is_retired = 0 RETURNING deployment`)
+    return changed.length > 0
   },
 
   /** Its instances stay until requests in flight have ended. Resolves to whether it was awake, and not visited after the time. */

@@ -2,7 +2,8 @@
 import type { resources } from '../contract/index.ts'
 import { list, type Reader, type Row, rows, type Sql, statement, type Term } from '../storage/index.ts'
 import { CHANGES, type Change, INSTANCE, inParts } from './record-changes.ts'
-import type { AppRow, InstanceRow, ServiceShape } from './rows.ts'
+import type { AppRow, AwakeRow, InstanceRow, ServiceShape } from './rows.ts'
+import { createUseRecords } from './use-records.ts'
 
 /** No account has a name like this: followers of it are told of changes of apps. */
 export const HINTS = 'cluster apps'
@@ -77,17 +78,31 @@ export function createAppRecords(sql: Sql) {
       return row?.record
     },
 
-    awakeOf: async (
-      account: string,
-      reader: Reader = sql,
-    ): Promise<(AppRow & { visitTime: number; ready: number })[]> =>
-      (
-        await reader.query(statement`
-          SELECT ${APP}, visit_time, (
+    /** Of an account, or of all. */
+    async awakeOf(account: string | undefined, reader: Reader = sql): Promise<AwakeRow[]> {
+      const which = account === undefined ? statement`1 = 1` : statement`account = ${account}`
+      const found = await reader.query(statement`
+        SELECT ${APP}, visit_time, memory, (
             SELECT COUNT(*) FROM cluster_instances ready
-            WHERE ready.deployment = cluster_apps.deployment AND ready.is_ready = 1) AS ready
-          FROM cluster_apps WHERE account = ${account} AND replicas > 0 AND is_retired = 0`)
-      ).map((row) => ({ ...toApp(row), visitTime: Number(row.visit_time), ready: Number(row.ready) })),
+            WHERE ready.deployment = cluster_apps.deployment AND ready.is_ready = 1) AS ready, (
+            SELECT AVG(used.memory) FROM cluster_instances used
+            WHERE used.deployment = cluster_apps.deployment AND used.state = 'RUNNING' AND used.memory > 0) AS used
+        FROM cluster_apps WHERE ${which} AND replicas > 0 AND is_retired = 0`)
+      return found.map((row) => ({
+        ...toApp(row),
+        visitTime: Number(row.visit_time),
+        ready: Number(row.ready),
+        eachBytes: Math.round(Number(row.used ?? row.memory)),
+      }))
+    },
+
+    /** What one instance of it used when it was measured last. */
+    async eachBytesOf(deployment: string, reader: Reader = sql): Promise<number> {
+      const [row] = await reader.query<{ memory: number }>(
+        statement`SELECT memory FROM cluster_apps WHERE deployment = ${deployment}`,
+      )
+      return Number(row?.memory ?? 0)
+    },
 
     /** Awake, with an instance that answers, and without a visit since. */
     unvisitedSince: async (time: number): Promise<AppRow[]> =>
@@ -153,6 +168,7 @@ export function createAppRecords(sql: Sql) {
       return found.length > 0
     },
 
+    ...createUseRecords(sql),
     ...CHANGES,
   }
 }

@@ -75,8 +75,24 @@ export type InstanceRow = {
   message: string
 }
 
-/** What it has when it is awake. */
+/** An app that is awake, with what decides whether it stays so. */
+export type AwakeRow = AppRow & {
+  visitTime: number
+  /** How many instances answer. */
+  ready: number
+  /** What one of its instances uses, or used when it was last measured. */
+  eachBytes: number
+}
+
+/** Requests in flight at the edges of a process, by deployment. */
+export type LoadRow = { process: string; loads: Readonly<Record<string, number>>; beats: number }
+
+/** What it has when it wakes. */
 export const awakeReplicas = ({ minInstances }: resources.Scaling): number => Math.max(1, minInstances)
+
+/** The nearest number of instances that an awake app may have. */
+export const replicasWithin = (scaling: resources.Scaling, replicas: number): number =>
+  Math.max(awakeReplicas(scaling), Math.min(replicas, scaling.maxInstances))
 
 /**
  * Of an app whose program or variables are others than before. It begins with the minute, so that after a restore of an older

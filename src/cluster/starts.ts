@@ -13,7 +13,7 @@ import { isOutputOver } from './output-text.ts'
 import { crashedAtStart, isHopeless, notStarted } from './problems.ts'
 import type { Change } from './record-changes.ts'
 import type { AppRecords } from './records.ts'
-import { type AppRow, awakeReplicas, nextGeneration } from './rows.ts'
+import { type AppRow, awakeReplicas, nextGeneration, replicasWithin } from './rows.ts'
 import type { AwakeSlots } from './slots.ts'
 import { type IsConfirmed, usable } from './status.ts'
 import type { View } from './view.ts'
@@ -69,7 +69,7 @@ export function createStarts(parts: StartParts) {
       ...app,
       record: sealSecrets(vault, deployment, secrets),
       generation: before && !isOther ? before.generation : nextGeneration(before, now),
-      replicas: awakeReplicas(scaling),
+      replicas: isOther ? awakeReplicas(scaling) : replicasWithin(scaling, before.replicas),
       starter,
       holdTime: now + placeDeadlineMs + 2 * startDeadlineMs + SWITCH_MS,
       visitTime: now,

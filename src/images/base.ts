@@ -24,8 +24,11 @@ export type Base = {
 export const SERVE = '/headland/serve.mjs'
 const SERVE_FILE = new URL('./serve.mjs', import.meta.url)
 
-/** Package commands begin with `#!/usr/bin/env node`, package managers run scripts by `sh`, and `cp` copies what is initial. */
-const PROGRAMS = ['/bin/sh', '/usr/bin/env', '/bin/cp']
+/**
+ * Package commands begin with `#!/usr/bin/env node`, package managers run scripts by `sh`, `cp` copies what is initial, and `sleep`
+ * is there for the first process of an app, which waits for requests in flight.
+ */
+const PROGRAMS = ['/bin/sh', '/usr/bin/env', '/bin/cp', '/bin/sleep']
 /** Loaded by name while a program runs, so that no list of libraries has them. */
 const LOADED_LATER = ['libnss_dns.so.2', 'libnss_files.so.2', 'libresolv.so.2']
 const TOP_LINKS = ['/bin', '/lib', '/lib64', '/sbin']

@@ -25,6 +25,8 @@ export type ControlMethodsForNode = {
    * not on record, and has to join again.
    */
   confirm(revision: number | null): Promise<boolean>
+  /** What its instances use, in bytes. */
+  memory(used: Record<string, number>): void
 }
 
 export type NodeMethodsForControl = {
@@ -33,6 +35,11 @@ export type NodeMethodsForControl = {
 
 /** How often a node asks the kernel, and confirms what it has. */
 export const CONFIRM_MS = 3000
+
+/** How often a node measures what its instances use. */
+export const MEASURE_MS = 5000
+
+const MAX_MEASURED = 5000
 
 const TEXTS = { hostname: 253, address: 64, engine: 64, version: 64 } as const
 
@@ -47,6 +54,14 @@ export function checkDescription(given: Partial<NodeDescription> | null): NodeDe
     return [key, text]
   })
   return { id, memoryBytes: Number(memoryBytes), ...(Object.fromEntries(texts) as Record<keyof typeof TEXTS, string>) }
+}
+
+/** It comes from another machine. */
+export function checkMemory(given: Record<string, number> | null): Record<string, number> {
+  const used = Object.entries(given ?? {})
+  const isRight = ([id, bytes]: [string, number]) => isNodeId(id) && Number.isSafeInteger(bytes) && bytes >= 0
+  if (used.length > MAX_MEASURED || !used.every(isRight)) throw new Error('this is not the memory of instances')
+  return Object.fromEntries(used)
 }
 
 export const isNodeId = (id: unknown): id is string => typeof id === 'string' && /^[a-z0-9]{1,64}$/.test(id)

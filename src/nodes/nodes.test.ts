@@ -282,3 +282,17 @@ test('the leader records where nodes are, also those without the role, and forge
   await node.call('join', described('n1'))
   assert.equal((await seen()).length, 2)
 })
+
+test('what the instances of a node use is told with its id, and only in a form that can be', async (t) => {
+  const { control } = await start(t)
+  const told: unknown[] = []
+  control.onMemory((measured) => told.push(measured))
+  const stranger = await control.connect('paris-1')
+  await stranger.call('memory', { task1: 5 })
+  const node = await confirmedNode(control)
+  await node.call('memory', { task1: 5 })
+  assert.deepEqual(told, [{ node: 'n1', used: { task1: 5 } }])
+  for (const wrong of [{ task1: -1 }, { task1: 0.5 }, { 'task 1': 5 }, { task1: '5' as unknown as number }])
+    await assert.rejects(node.call('memory', wrong), /memory of instances/)
+  assert.equal(told.length, 1)
+})

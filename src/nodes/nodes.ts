@@ -19,6 +19,7 @@ import { type Docker, type Isolation, isolationRules, REGION_LABEL } from '../sw
 import {
   type ControlMethodsForNode,
   checkDescription,
+  checkMemory,
   type NodeDescription,
   type NodeMethodsForControl,
   type NodeRules,
@@ -46,6 +47,9 @@ type Parts = {
   now?(): number
 }
 
+/** In bytes, by instance. */
+export type MeasuredNode = { node: string; used: Readonly<Record<string, number>> }
+
 /** How long the heartbeats of a node have been these. */
 type Silence = { heartbeats: number; ms: number }
 
@@ -53,6 +57,7 @@ export function createNodes(parts: Parts) {
   const { clock, log, control, leaseMs = NODE_LEASE_MS, now = () => performance.now() } = parts
   const records = createNodeRecords(parts)
   const changed = createListeners<void>()
+  const measured = createListeners<MeasuredNode>()
   const followers = new Set<Caller<NodeMethodsForControl>>()
   const silences = new Map<string, Silence>()
   /** Revisions that were replaced, and for how long. */
@@ -111,6 +116,9 @@ export function createNodes(parts: Parts) {
     isConfirmed: (id: string): boolean => confirmed.has(id),
     /** Calls back when another node is confirmed, or one is not any more. Returns the function that unsubscribes. */
     onChange: (listener: () => void): (() => void) => changed.add(listener),
+
+    /** Calls back with what the instances of a node use, of nodes that follow this process. Returns the function that unsubscribes. */
+    onMemory: (listener: (of: MeasuredNode) => void): (() => void) => measured.add(listener),
 
     /** Reads the rows now, as it does each second. */
     read,
@@ -172,6 +180,9 @@ export function createNodes(parts: Parts) {
           if (revision === null && logged !== NO_RULES) log.error({ node: name, id }, NO_RULES)
           logged = revision === null ? NO_RULES : ''
           return records.confirm(id, connection, revision)
+        },
+        memory(used) {
+          if (id !== undefined) measured.notify({ node: id, used: checkMemory(used) })
         },
       }
       const follower = createCaller<NodeMethodsForControl>(peer, methods)

@@ -1,7 +1,16 @@
-export { type AwakeApp, type AwakeLimits, countApps, noSlot, slotFor } from './awake-slots.ts'
+export {
+  type AwakeApp,
+  type AwakeLimits,
+  appsToSleep,
+  countApps,
+  noSlot,
+  slotFor,
+  totalMemoryBytes,
+} from './awake-slots.ts'
 export { type Answer, type Asked, ask } from './health.ts'
 export { HOOK_FILES, hasHooks, imageHookVariables } from './hooks.ts'
 export { type Instance, type InstanceSpec, isOverDisk, outermost, type Tools } from './instance.ts'
 export type { AppOutput, InstanceRecord, InstanceRequest, InstanceStatus, Instances } from './instances.ts'
 export { APP_LINES } from './log-lines.ts'
+export { nextCount, type ScalePace, type Trend, trendOf } from './scale.ts'
 export { createSupervisor, deploymentOf, type HandedOver, keyOf, type Running, type Supervisor } from './supervisor.ts'

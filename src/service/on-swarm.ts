@@ -36,6 +36,7 @@ export async function runOnSwarm(parts: Parts) {
   clusterPort?.serve({ role: 'node' }, nodes.serveNode)
   const cluster = await openClusterApps({ ...state, config, log, started, nodes, edges })
   clusterPort?.serve({ role: 'edge', topic: 'instances' }, cluster.serveEdge)
+  nodes.onMemory(({ node, used }) => void cluster.setMemory(node, used))
   leadership.lead(prepare)
   leadership.lead(nodes.lead({ docker }))
   leadership.lead(cluster.lead({ docker, cluster: config.swarmCluster }))

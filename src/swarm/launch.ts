@@ -1,18 +1,64 @@
 /**
  * The first process of an app: it fills the folders that the app may write with what the image has for them, reads the variables
- * of the app, and becomes the app. Variables are secrets of the swarm, so they stand in no specification. It is the shell of
+ * of the app, and starts the app. Variables are secrets of the swarm, so they stand in no specification. It is the shell of
  * the image, which every version of Node has beside it.
+ *
+ * When the instance is to end, the app is told so after its connections are closed. Swarm chooses which instance ends, so edges
+ * learn it when it is decided: until then they send requests, and those in flight end. They close their connections to an
+ * instance that gets no more requests; so when none was open for two seconds, no edge uses it. The app is told after half a
+ * minute in any case. Names of the shell's own variables are long, as those of the app are beside them.
  */
 import { LIMITS } from '../contract/index.ts'
 
-/** Its arguments are the file of variables, the folders, `--`, and the app's program with its arguments. */
+/**
+ * Its arguments are the file of variables, the port in four hexadecimal digits, the folders, `--`, and the app's program with its
+ * arguments. Connections of the app to itself do not count; an image without `sleep` is of an earlier version.
+ */
 export const LAUNCH = `
+headland_port=$1
+shift
 while [ "$1" != -- ]; do
   if [ -d "/headland/initial\${1#/app}" ]; then cp -R "/headland/initial\${1#/app}/." "$1/" || exit; fi
   shift
 done
 shift
-. "$0" && exec /usr/bin/env "$@"`
+. "$0" || exit
+/usr/bin/env "$@" &
+headland_app=$!
+headland_is_used() {
+  for headland_table in /proc/net/tcp /proc/net/tcp6; do
+    [ -r "$headland_table" ] || continue
+    while read -r headland_rest headland_local headland_remote headland_state headland_rest; do
+      case "$headland_local $headland_remote $headland_state" in
+        *:"$headland_port "*0100007F:* | *:"$headland_port "*01000000:*) ;;
+        *:"$headland_port "*' 01') return 0 ;;
+      esac
+    done <"$headland_table"
+  done
+  return 1
+}
+headland_end() {
+  trap '' TERM
+  headland_ended=1 headland_turns=0 headland_unused=0
+  while [ "$headland_turns" -lt 120 ] && [ "$headland_unused" -lt 8 ]; do
+    /bin/sleep 0.25 || break
+    headland_turns=$((headland_turns + 1)) headland_unused=$((headland_unused + 1))
+    if headland_is_used; then headland_unused=0; fi
+  done
+  kill -TERM "$headland_app"
+}
+trap headland_end TERM
+wait "$headland_app"
+headland_status=$?
+if [ "$headland_ended" ]; then
+  wait "$headland_app"
+  headland_last=$?
+  if [ "$headland_last" -ne 127 ]; then headland_status=$headland_last; fi
+fi
+exit "$headland_status"`
+
+/** As the kernel writes it in its list of connections. */
+export const portText = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0')
 
 const FOLDER = '/run/secrets'
 

@@ -11,7 +11,9 @@ const CRASHED = new Set(['complete', 'failed', 'rejected'])
 const WANTED = new Set(['new', 'pending', 'assigned', 'accepted', 'preparing', 'ready', 'starting', 'running'])
 
 export const isWanted = ({ DesiredState }: Task): boolean => WANTED.has(DesiredState)
-export const hasCrashed = ({ Status }: Task): boolean => CRASHED.has(Status.State)
+/** One that is to be removed has not: it ends because it should. */
+export const hasCrashed = ({ Status, DesiredState }: Task): boolean =>
+  CRASHED.has(Status.State) && DesiredState !== 'remove'
 
 export type Seen = { services: readonly Service[]; tasks: readonly Task[]; nodes: readonly SwarmNode[] }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { desiredApp } from '../../test/support/swarm/desired.ts'
-import { LAUNCH, variableParts } from './launch.ts'
+import { LAUNCH, portText, variableParts } from './launch.ts'
 import { specOf } from './spec.ts'
 
 const APP = desiredApp({ deployment: 'd1', environment: 'e1', account: 'a1', replicas: 2, writable: ['/app/cache'] })
@@ -73,10 +73,14 @@ async function seenBy(folder: string, variables: Record<string, string>): Promis
   for (const [part, text] of parts.entries())
     await writeFile(files[part] ?? '', text.toString().replaceAll('/run/secrets/', `${folder}/`))
   const program = [process.execPath, '-e', 'process.stdout.write(JSON.stringify(process.env))']
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', LAUNCH, files[0] ?? '', '--', ...program], {
-    env: { PATH: '/usr/bin:/bin' },
-    maxBuffer: 2 ** 24,
-  })
+  const { stdout } = await promisify(execFile)(
+    '/bin/sh',
+    ['-c', LAUNCH, files[0] ?? '', portText(3000), '--', ...program],
+    {
+      env: { PATH: '/usr/bin:/bin' },
+      maxBuffer: 2 ** 24,
+    },
+  )
   return JSON.parse(stdout)
 }
 

@@ -2,7 +2,7 @@
 import { dockerSeccomp } from '../engines/index.ts'
 import type { DesiredApp } from './desired.ts'
 import type { MountSpec, SecretReference, ServiceSpec } from './docker/types.ts'
-import { LAUNCH, VARIABLES_PATH, variablesFile } from './launch.ts'
+import { LAUNCH, portText, VARIABLES_PATH, variablesFile } from './launch.ts'
 import { checkedServiceName, checkRegion, LABELS, labelsOf, NETWORK, REGION_LABEL } from './names.ts'
 
 export type SpecOptions = {
@@ -39,7 +39,7 @@ export function specOf(app: DesiredApp, { cluster, secrets }: SpecOptions): Serv
         Image: app.image,
         Labels: { [LABELS.cluster]: cluster, [LABELS.deployment]: app.deployment },
         Command: ['/bin/sh', '-c', LAUNCH, VARIABLES_PATH],
-        Args: [...app.writable, '--', ...app.command],
+        Args: [portText(app.port), ...app.writable, '--', ...app.command],
         User: `${uid}:${gid}`,
         ReadOnly: true,
         Init: true,

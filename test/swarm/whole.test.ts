@@ -32,11 +32,14 @@ suite('a whole cluster', { skip }, async () => {
     return createEnvironment(two, as, { app: name })
   }
 
+  /** Of the servers, one in each region. */
+  const servers: string[] = []
   for (const region of ['EU-W', 'US-C'])
     test(`a server in ${region} answers through every edge`, async () => {
       const environment = await createIn(region, `server-${region.toLowerCase()}`)
       const done = await deploy(one, as, environment.name, nodeServer(`in ${region}`))
       assert.equal(done.error, undefined)
+      servers.push(environment.url)
       for (const edge of cluster.edges) {
         const answer = await until(async () => {
           const found = await siteAnswer(edge, environment.url)
@@ -45,6 +48,16 @@ suite('a whole cluster', { skip }, async () => {
         assert.match(answer.text, new RegExp(`in ${region}`))
       }
     })
+
+  test('what awake apps use is measured on their nodes, and every control process knows it', async () => {
+    for (const control of [one, two])
+      await until(async () => {
+        // They stay awake.
+        for (const url of servers) await siteAnswer(cluster.edges[0], url)
+        const { json } = await control.call('/v1/accounts/default/usage', { as })
+        return json.ceilings.find(({ kind }: { kind: string }) => kind === 'APP_MEMORY').used > 1024 ** 2
+      }, 'their memory is known')
+  })
 
   test('a static site answers through every edge', async () => {
     const environment = await createIn('EU-W', 'static')

@@ -3,13 +3,14 @@
  * instances answer, apps that fall asleep, and those that end. Everything that it writes is fenced by its term.
  */
 import { type Clock, type Log, type Repetition, repeat } from '../../base/index.ts'
-import { type Answer, APP_LINES, type Asked } from '../../runtime/index.ts'
+import { type Answer, APP_LINES, type Asked, type ScalePace } from '../../runtime/index.ts'
 import { LeadershipLost, type LeaderWork, type LineLogs, type Sql, type Term, type Vault } from '../../storage/index.ts'
 import { createReconciler, type Docker, LABELS } from '../../swarm/index.ts'
 import type { AppLines } from '../app-lines.ts'
 import { openSecrets } from '../app-record.ts'
 import type { AppRecords } from '../records.ts'
 import type { AppRow } from '../rows.ts'
+import type { AwakeSlots } from '../slots.ts'
 import type { View } from '../view.ts'
 import type { Wakes } from '../wakes.ts'
 import { createDesired } from './desired.ts'
@@ -18,6 +19,7 @@ import { watchHealth } from './health.ts'
 import { createLeftovers } from './leftovers.ts'
 import { createObserve } from './observe.ts'
 import { followOutputs } from './outputs.ts'
+import { createScaling } from './scaling.ts'
 
 export type LeadParts = {
   sql: Sql
@@ -27,11 +29,14 @@ export type LeadParts = {
   records: AppRecords
   view: View
   wakes: Wakes
+  slots: AwakeSlots
   lines: AppLines
   logs: Pick<LineLogs, 'create'>
   ask(asked: Asked, signal: AbortSignal): Promise<Answer>
   startDeadlineMs: number
   idleMs: number
+  /** How soon the number of instances follows the load; as on one machine where it is not given. */
+  scalePace?: ScalePace | undefined
   /** Which of these deployments are live. */
   liveOf?: ((deployments: readonly string[]) => Promise<ReadonlySet<string>>) | undefined
 }
@@ -43,6 +48,7 @@ export type LeadOptions = {
 }
 
 const DRAIN_LOOK_MS = 500
+const SCALE_LOOK_MS = 1000
 const IDLE_LOOK_MS = 5000
 /** Between attempts to wake an app that must not sleep. */
 const KEEP_AWAKE_MS = 30_000
@@ -52,7 +58,7 @@ const LEFTOVERS_MS = 60_000
 const GONE_MS = 24 * 60 * 60_000
 
 export function createLead(parts: LeadParts) {
-  const { sql, clock, log, vault, records, view, wakes, lines, logs, ask, startDeadlineMs, idleMs, liveOf } = parts
+  const { sql, clock, log, vault, records, view, lines, logs, ask, startDeadlineMs } = parts
 
   return ({ docker, cluster }: LeadOptions): LeaderWork =>
     (term) => {
@@ -82,7 +88,7 @@ export function createLead(parts: LeadParts) {
       const running = reconciler.run(over)
       const health = watchHealth({ clock, log, records, view, term, ask, answerMs: startDeadlineMs })
       const outputs = followOutputs({ clock, log, docker, vault, records, view, logs, term })
-      const repeated = watchRows({ clock, log, records, view, wakes, lines, term, idleMs, liveOf }, over)
+      const repeated = watchRows({ ...parts, term }, over)
       return {
         async stop() {
           stopping.abort()
@@ -112,11 +118,8 @@ function hintOfChanges(view: View, hint: (deployment: string) => void): () => vo
   })
 }
 
-type WatchParts = Pick<LeadParts, 'clock' | 'log' | 'records' | 'view' | 'wakes' | 'lines' | 'idleMs' | 'liveOf'> & {
-  term: Term
-}
-
-function watchRows({ clock, log, records, view, wakes, lines, term, idleMs, liveOf }: WatchParts, over: AbortSignal) {
+function watchRows(parts: LeadParts & { term: Term }, over: AbortSignal) {
+  const { clock, log, records, view, wakes, slots, lines, term, idleMs, scalePace, liveOf } = parts
   const drains = createDrains()
   const triedAt = new Map<string, number>()
 
@@ -134,6 +137,7 @@ function watchRows({ clock, log, records, view, wakes, lines, term, idleMs, live
       const isAsleep = await records.change((change) => records.setAsleep(change, deployment, unvisitedSince), term)
       if (isAsleep) await lines.sayOf(deployment, 'ASLEEP', APP_LINES.idle)
     }
+    await slots.sleepExcess(term)
   }
 
   async function keepAwake() {
@@ -147,6 +151,7 @@ function watchRows({ clock, log, records, view, wakes, lines, term, idleMs, live
     }
   }
 
+  const scale = createScaling({ records, view, slots, lines, term, pace: scalePace })
   const endLeftovers = createLeftovers({ clock, records, liveOf, term })
   const trim = () => records.change((change) => records.removeGone(change, clock.now() - GONE_MS), term)
 
@@ -161,6 +166,7 @@ function watchRows({ clock, log, records, view, wakes, lines, term, idleMs, live
   return [
     repeat(clock, DRAIN_LOOK_MS, safely(endDrained)),
     repeat(clock, idleLookMs, safely(sleepIdle)),
+    repeat(clock, SCALE_LOOK_MS, safely(scale)),
     repeat(clock, IDLE_LOOK_MS, safely(keepAwake), { isImmediate: true }),
     repeat(clock, TRIM_MS, safely(trim)),
     repeat(clock, LEFTOVERS_MS, safely(endLeftovers), { isImmediate: true }),

@@ -7,13 +7,15 @@
  *   2  the node's network for apps is made in Docker       tried again until Docker answers
  *   3  a control process is told of the node               it answers with the rules of now
  *   4  every few seconds, and when the firewall changes    the kernel is asked, what is missing is restored, and the rest confirmed
+ *   5  every few seconds                                   what apps use is measured, and told
  */
 import { type Clock, type Log, repeat, shareNext } from '../../base/index.ts'
 import { type Caller, createCaller, type Frame, followPeer, type PeerAddress, PROTOCOL } from '../../channel/index.ts'
-import { type Docker, prepareNode } from '../../swarm/index.ts'
+import { type Docker, measureApps, prepareNode } from '../../swarm/index.ts'
 import {
   CONFIRM_MS,
   type ControlMethodsForNode,
+  MEASURE_MS,
   type NodeDescription,
   type NodeMethodsForControl,
   type NodeRules,
@@ -37,7 +39,7 @@ type Parts = {
   name: string
   version: string
   controls: readonly PeerAddress[]
-  docker: Pick<Docker, 'info' | 'networks' | 'createNetwork' | 'publishedPorts'>
+  docker: Pick<Docker, 'info' | 'networks' | 'createNetwork' | 'publishedPorts' | 'containers' | 'containerMemory'>
   /** The range of the addresses of apps on this node. */
   subnet: string
   /** Where the rules are kept. */
@@ -62,7 +64,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
   let told: NodeDescription | undefined
   let known: NodeDescription | undefined
   /** What was logged last: everything is tried again every few seconds. */
-  const logged = { describing: '', connecting: '', joining: '' }
+  const logged = { describing: '', connecting: '', joining: '', measuring: '' }
 
   function complain(about: keyof typeof logged, error: unknown, message: string) {
     const { message: why } = error as Error
@@ -154,6 +156,15 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
     const used = await docker.publishedPorts().catch(() => undefined)
     if (used) await ports.used(used)
   })
+  const measuring = repeat(clock, MEASURE_MS, async () => {
+    if (!control || !told) return
+    try {
+      control.notify('memory', await measureApps(docker))
+      logged.measuring = ''
+    } catch (error) {
+      complain('measuring', error, 'what apps use cannot be measured')
+    }
+  })
   const watching = nft.watch(
     shareNext(async () => {
       await clock.sleep(BURST_MS)
@@ -163,7 +174,8 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
 
   return {
     async stop() {
-      await Promise.all([following.stop(), describing.stop(), confirming.stop(), choosing.stop(), watching.stop()])
+      const all = [following, describing, confirming, choosing, measuring, watching]
+      await Promise.all(all.map((one) => one.stop()))
     },
   }
 }

@@ -8,6 +8,8 @@ import { isOutOfSequence } from './failure.ts'
 import { outputIn, type TaskOutput } from './log-frames.ts'
 import { type Ask, createTransport, type TransportOptions } from './transport.ts'
 import type {
+  Container,
+  ContainerMemory,
   EngineInfo,
   Labels,
   Network,
@@ -165,6 +167,14 @@ export function createDocker({ registryLogin, ...options }: DockerOptions) {
           return body && ask({ method: 'POST', path, query: { version }, body })
         },
       ),
+
+    /** Of this engine's own machine, those that run. */
+    containers: (filters: Filters) => list<Container>('/containers/json', filters),
+    containerMemory: async (id: string): Promise<ContainerMemory> => {
+      const path = `/containers/${encodeURIComponent(id)}/stats`
+      const query = { stream: 'false', 'one-shot': 'true' }
+      return (await ask<{ memory_stats?: ContainerMemory }>({ method: 'GET', path, query })).memory_stats ?? {}
+    },
 
     networks: (filters: Filters) => list<Network>('/networks', filters),
     createNetwork: (spec: NetworkSpec) => ask<{ Id: string }>({ method: 'POST', path: '/networks/create', body: spec }),

@@ -27,6 +27,12 @@ export type ContainerSpec = {
   Secrets?: readonly SecretReference[]
 }
 
+/** One that runs on the engine's own machine. */
+export type Container = { Id: string; Labels?: Labels }
+
+/** What the kernel counts for it, by the names of its first or second version of control groups. */
+export type ContainerMemory = { stats?: Readonly<Record<string, number>> }
+
 export type TaskSpec = {
   ContainerSpec: ContainerSpec
   Resources?: {

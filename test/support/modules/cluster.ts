@@ -90,6 +90,12 @@ export async function openProcess(t: Scope, { sql, changes = createChanges(), lo
     ...apps,
     stop,
     edge: () => connectEdge(t, port.port ?? 0),
+    /** Where an edge of this name connects. */
+    addressFor: (name: string) => ({
+      host: '127.0.0.1',
+      port: port.port ?? 0,
+      token: joinToken(KEY, { role: 'edge', name }),
+    }),
     confirm(node: string, isConfirmed: boolean) {
       if (isConfirmed) unconfirmed.delete(node)
       else unconfirmed.add(node)

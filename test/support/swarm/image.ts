@@ -88,6 +88,11 @@ async function stillHeld() {
 
 createServer(async (request, response) => {
   const [path, query = ''] = request.url.split('?')
+  if (path === '/slow') {
+    await new Promise((resolve) => setTimeout(resolve, Number(query.split('&')[0])))
+    response.setHeader('cache-control', 'no-store')
+    return response.end('at last')
+  }
   if (path === '/reach') return response.end(await reach(query))
   if (path === '/udp') return response.end(await askByUdp(query))
   if (path === '/hold') return response.end(await hold(query))

@@ -40,6 +40,7 @@ import { logChunks } from './0037-log-chunks.ts'
 import { acmeChallenges } from './0038-acme-challenges.ts'
 import { routed } from './0039-routed.ts'
 import { clusterNodes } from './0040-cluster-nodes.ts'
+import { clusterLoads } from './0041-cluster-loads.ts'
 import { joinTokens } from './0042-join-tokens.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -83,5 +84,6 @@ export const MIGRATIONS: readonly Migration[] = [
   acmeChallenges,
   routed,
   clusterNodes,
+  clusterLoads,
   joinTokens,
 ]
