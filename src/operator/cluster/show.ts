@@ -1,9 +1,8 @@
 /** `headland cluster status`. */
 import { bytesInWords, printableLine } from '../../base/index.ts'
+import { type ClusterStatus, type Finding, findings, readStatus, shownProcess } from '../../cluster-status/index.ts'
 import { EXIT, table } from '../../contract/index.ts'
 import type { CommandCall } from '../command.ts'
-import { findings } from './findings.ts'
-import { type ClusterStatus, readStatus } from './status.ts'
 
 export async function show({ services, folder, options, print }: CommandCall): Promise<number> {
   const { sql, clock, operations } = await services()
@@ -18,8 +17,8 @@ export async function show({ services, folder, options, print }: CommandCall): P
   return found.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done
 }
 
-function textOf(status: ClusterStatus, found: ReturnType<typeof findings>): string {
-  const { leader, controls, edges, nodes, working, rules, lastPurge } = status
+function textOf(status: ClusterStatus, found: readonly Finding[]): string {
+  const { leader, controls, edges, workers, nodes, working, rules, lastPurge } = status
   const shownNodes = nodes.map((node) => ({
     region: node.region || '-',
     node: node.hostname || node.id,
@@ -27,7 +26,8 @@ function textOf(status: ClusterStatus, found: ReturnType<typeof findings>): stri
     address: node.address,
     state: node.state || '-',
     isolation: node.isConfirmed ? 'confirmed' : 'not confirmed',
-    instances: node.instances === null ? '-' : String(node.instances),
+    instances: String(node.instances),
+    promised: bytesInWords(node.promisedBytes),
     memory: node.memoryBytes > 0 ? bytesInWords(node.memoryBytes) : '-',
     docker: node.engine || '-',
     headland: node.version || '-',
@@ -38,6 +38,7 @@ function textOf(status: ClusterStatus, found: ReturnType<typeof findings>): stri
       'Control processes',
       controls.map((one) => ({
         process: shownProcess(one.process),
+        leads: one.isLeading ? 'yes' : '-',
         edges: String(one.edges),
         nodes: String(one.nodes),
       })),
@@ -49,6 +50,16 @@ function textOf(status: ClusterStatus, found: ReturnType<typeof findings>): stri
         follows: shownProcess(one.control),
         applied: String(one.applied),
         behind: one.behind === 0 ? '0' : `${one.behind} at most`,
+      })),
+    ),
+    section(
+      'Workers',
+      workers.map((one) => ({
+        process: shownProcess(one.process),
+        builds: String(one.builds),
+        places: one.places === null ? '-' : String(one.places),
+        seen: `${Math.round(one.silentMs / 1000)} s ago`,
+        headland: one.version || '-',
       })),
     ),
     section(`Nodes; their rules have revision ${rules?.revision ?? 0}`, shownNodes),
@@ -79,9 +90,3 @@ const section = (title: string, rows: readonly Record<string, string>[]): string
 
 const printableRow = (row: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(row).map(([key, text]) => [key, printableLine(text)]))
-
-/** The name of its machine or, where it has none, the first digits of that machine's last start; and the process id. */
-export function shownProcess(name: string): string {
-  const [, node, boot, pid] = /^(?:([^:]+): )?([0-9a-f]{8})?\S* (\d+) /.exec(`${name} `) ?? []
-  return pid === undefined ? name : `${node ?? boot ?? '-'} ${pid}`
-}

@@ -1,9 +1,14 @@
 /** What is wrong with a cluster, and what to do about it: pure. */
-import type { Finding } from '../command.ts'
-import type { ClusterStatus, NodeStatus } from './status.ts'
+import { shownProcess } from './process-names.ts'
+import type { ClusterStatus, NodeStatus, WorkerStatus } from './status.ts'
+
+/** `weaker`: it works, with less protection or reserve; `broken`: something does not work. */
+export type Finding = { part: string; state: 'weaker' | 'broken'; found: string; advice: string }
 
 /** Several times as long as the leader may be silent before another process takes over. */
 const LEADER_SILENT_MS = 30_000
+/** Several times as long as a worker is silent between two records of it. */
+const WORKER_SILENT_MS = 60_000
 /** The first one that applies all restrictions of apps. */
 const MIN_ENGINE = 25
 
@@ -15,6 +20,7 @@ export function findings(status: ClusterStatus): Finding[] {
   return [
     ...ofControl(status),
     ...ofEdges(status),
+    ...ofWorkers(status),
     ...ofRules(status),
     ...ofRegions(status),
     ...status.nodes.flatMap((node) => ofNode(node, status)),
@@ -53,6 +59,34 @@ function ofEdges({ edges, controls, nodes }: ClusterStatus): Finding[] {
           'Wait a minute; then look whether they reach an address of their setting controlAddresses.',
         ),
       ]
+    : []
+}
+
+function ofWorkers({ workers, nodes, version }: ClusterStatus): Finding[] {
+  const there = workers.filter(({ silentMs }) => silentMs <= WORKER_SILENT_MS)
+  if (there.length === 0 && nodes.length > 0)
+    return [
+      broken(
+        'workers',
+        'there is no worker, so nothing is built',
+        'Start one: serve with roles worker, on a machine for builds.',
+      ),
+    ]
+  return workers.flatMap((worker) => ofWorker(worker, version))
+}
+
+function ofWorker({ process, version, silentMs }: WorkerStatus, current: string): Finding[] {
+  const part = `worker ${shownProcess(process)}`
+  if (silentMs > WORKER_SILENT_MS)
+    return [
+      weaker(
+        part,
+        `it was last seen ${Math.round(silentMs / 1000)} s ago`,
+        'Look at its machine, and whether it reaches the database. If it was removed, it is forgotten after an hour.',
+      ),
+    ]
+  return version !== '' && version !== current
+    ? [weaker(part, `it runs Headland ${version}, and this is ${current}`, 'Upgrade one of them.')]
     : []
 }
 
