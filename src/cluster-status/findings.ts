@@ -1,5 +1,5 @@
 /** What is wrong with a cluster, and what to do about it: pure. */
-import { shownProcess } from './process-names.ts'
+import { createLabels } from './process-names.ts'
 import type { ClusterStatus, NodeStatus, WorkerStatus } from './status.ts'
 
 /** `weaker`: it works, with less protection or reserve; `broken`: something does not work. */
@@ -27,7 +27,7 @@ export function findings(status: ClusterStatus): Finding[] {
   ]
 }
 
-function ofControl({ isShared, leader, controls }: ClusterStatus): Finding[] {
+function ofControl({ isShared, leader, controls, version }: ClusterStatus): Finding[] {
   if (!isShared) return []
   const start = 'Look at the control machines: systemctl status headland, and the log of each.'
   if (!leader) return [broken('control', 'no control process has led yet', start)]
@@ -35,9 +35,20 @@ function ofControl({ isShared, leader, controls }: ClusterStatus): Finding[] {
     const seconds = Math.round(leader.silentMs / 1000)
     return [broken('control', `no control process leads: ${leader.holder} was last seen ${seconds} s ago`, start)]
   }
-  return controls.length < 2
-    ? [weaker('control', 'there is one control process, and none to take over', 'Start another on a second machine.')]
-    : []
+  const alone =
+    controls.length < 2
+      ? [weaker('control', 'there is one control process, and none to take over', 'Start another on a second machine.')]
+      : []
+  return [...alone, ...controls.flatMap((control) => ofVersion('control process', control, version))]
+}
+
+/** Empty where it is not known. */
+type Versioned = { process: string; host: string; version: string }
+
+function ofVersion(kind: string, one: Versioned, current: string): Finding[] {
+  if (one.version === '' || one.version === current) return []
+  const part = `${kind} ${createLabels([one])(one.process)}`
+  return [weaker(part, `it runs Headland ${one.version}, and this is ${current}`, 'Upgrade one of them.')]
 }
 
 function ofEdges({ edges, controls, nodes }: ClusterStatus): Finding[] {
@@ -75,8 +86,9 @@ function ofWorkers({ workers, nodes, version }: ClusterStatus): Finding[] {
   return workers.flatMap((worker) => ofWorker(worker, version))
 }
 
-function ofWorker({ process, version, silentMs }: WorkerStatus, current: string): Finding[] {
-  const part = `worker ${shownProcess(process)}`
+function ofWorker(worker: WorkerStatus, current: string): Finding[] {
+  const { process, silentMs } = worker
+  const part = `worker ${createLabels([worker])(process)}`
   if (silentMs > WORKER_SILENT_MS)
     return [
       weaker(
@@ -85,9 +97,7 @@ function ofWorker({ process, version, silentMs }: WorkerStatus, current: string)
         'Look at its machine, and whether it reaches the database. If it was removed, it is forgotten after an hour.',
       ),
     ]
-  return version !== '' && version !== current
-    ? [weaker(part, `it runs Headland ${version}, and this is ${current}`, 'Upgrade one of them.')]
-    : []
+  return ofVersion('worker', worker, current)
 }
 
 function ofRules({ rules, nodes }: ClusterStatus): Finding[] {

@@ -1,4 +1,5 @@
 export { type Finding, findings } from './findings.ts'
-export { shownProcess } from './process-names.ts'
-export { MAX_LISTED, toResource } from './resource.ts'
-export { type ClusterStatus, type NodeStatus, readStatus, type StatusParts } from './status.ts'
+export { createLabels } from './process-names.ts'
+export { createProcessRecords, type ProcessRow, recordProcess } from './process-records.ts'
+export { toResource } from './resource.ts'
+export { type ClusterStatus, knownHosts, readStatus } from './status.ts'

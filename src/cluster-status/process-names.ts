@@ -14,3 +14,11 @@ const withoutToken = (name: string): string => name.split(' ').slice(0, -1).join
 
 /** The process id, which is in the name of a leader, too. */
 export const pidOf = (name: string): string | undefined => /^(?:[^:]+: )?\S+ (\d+) /.exec(`${name} `)?.[1]
+
+/** With the host of a process where that is on record. */
+export function createLabels(known: readonly { process: string; host: string }[]): (process: string) => string {
+  const labels = new Map(
+    known.flatMap(({ process, host }) => (host ? [[withoutToken(process), `${host} ${pidOf(process)}`]] : [])),
+  )
+  return (process) => labels.get(withoutToken(process)) ?? shownProcess(process)
+}

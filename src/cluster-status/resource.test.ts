@@ -12,9 +12,19 @@ const many = <T>(make: (at: number) => T): T[] => Array.from({ length: 5000 }, (
 const LARGE: ClusterStatus = {
   ...{ isShared: true, version: '1', lastPurge: 5000, rules: null },
   leader: { term: 3, holder: 'control-1 4711 secret', silentMs: 1499 },
-  controls: many((at) => ({ process: `boot ${at} 1 t`, isLeading: at === 0, edges: 0, nodes: 0 })),
+  controls: many((at) => ({
+    ...{ process: `boot ${at} 1 t`, host: 'control-1', version: '1' },
+    ...{ isLeading: at === 0, edges: 0, nodes: 0 },
+  })),
   edges: many((at) => ({ process: `boot ${at} 1 t`, control: 'boot 0 1 t', applied: 0, behind: at })),
-  workers: many((at) => ({ process: `boot ${at} 1 t`, places: 2, version: '1', silentMs: 0, builds: 0 })),
+  workers: many((at) => ({
+    process: `boot ${at + 5000} 1 t`,
+    host: 'builder-1',
+    places: 2,
+    version: '1',
+    silentMs: 0,
+    builds: 0,
+  })),
   nodes: many((at) => ({ ...NODE, id: `n${at}` })),
   working: many((at) => ({
     ...{ id: `o${at}`, owner: 'boot 1 1 t', queue: 'build', trigger: 'UPLOAD', phase: 'BUILDING' },

@@ -1,8 +1,8 @@
 /** The status as the API shows it: names that people read, and no more of each kind than a page can show. */
 import { names, type resources } from '../contract/index.ts'
 import type { Finding } from './findings.ts'
-import { shownProcess } from './process-names.ts'
-import type { ClusterStatus, NodeStatus } from './status.ts'
+import { createLabels } from './process-names.ts'
+import { type ClusterStatus, knownHosts, type NodeStatus } from './status.ts'
 
 /** Of each list. */
 export const MAX_LISTED = 200
@@ -16,6 +16,7 @@ type Parts = {
 
 export function toResource({ status, findings, accounts }: Parts): resources.Cluster {
   const { isShared: shared, version, leader, controls, edges, workers, nodes, working } = status
+  const label = createLabels(knownHosts(status))
   return {
     shared,
     version,
@@ -28,27 +29,28 @@ export function toResource({ status, findings, accounts }: Parts): resources.Clu
           },
         }
       : {}),
-    controls: first(controls).map(({ process, isLeading, edges, nodes }) => ({
-      process: shownProcess(process),
+    controls: first(controls).map(({ process, version, isLeading, edges, nodes }) => ({
+      process: label(process),
+      ...(version ? { version } : {}),
       leading: isLeading,
       edges,
       nodes,
     })),
     // Those that are most behind, first.
     edges: first(edges.toSorted((a, b) => b.behind - a.behind)).map(({ process, control, behind }) => ({
-      process: shownProcess(process),
-      control: shownProcess(control),
+      process: label(process),
+      control: label(control),
       behind,
     })),
     workers: first(workers).map(({ process, places, version, silentMs, builds }) => ({
-      process: shownProcess(process),
+      process: label(process),
       builds,
       silentSeconds: seconds(silentMs),
       ...(places === null ? {} : { places, version }),
     })),
     nodes: first(nodes).map(nodeOf),
     work: first(working).map(({ owner, queue, trigger, phase, id, account, app, environment }) => ({
-      process: shownProcess(owner),
+      process: label(owner),
       queue,
       trigger: trigger as resources.Trigger,
       phase,

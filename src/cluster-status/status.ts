@@ -3,9 +3,10 @@ import type { Clock } from '../base/index.ts'
 import { readNodeLoads } from '../cluster/index.ts'
 import { createPurgeLog } from '../deployments/index.ts'
 import { createNodeRecords } from '../nodes/index.ts'
-import { createWorkerRecords, type OperationAtWork, type WorkerRow } from '../operations/index.ts'
+import type { OperationAtWork } from '../operations/index.ts'
 import { readLeader, type Sql } from '../storage/index.ts'
 import { isSameProcess, pidOf } from './process-names.ts'
+import { createProcessRecords, type ProcessRow } from './process-records.ts'
 
 export type NodeStatus = {
   /** In the swarm. */
@@ -30,8 +31,21 @@ export type NodeStatus = {
   instances: number
 }
 
+export type ControlStatus = {
+  process: string
+  /** Empty where it is not known. */
+  host: string
+  version: string
+  /** As far as names tell: the leader is on record by host and process id. */
+  isLeading: boolean
+  edges: number
+  nodes: number
+}
+
 export type WorkerStatus = {
   process: string
+  /** Empty where it is not on record. */
+  host: string
   /** Builds that it does at a time; null where it is not on record, as on one machine. */
   places: number | null
   /** Empty where it is not on record. */
@@ -48,8 +62,7 @@ export type ClusterStatus = {
   /** Of the process that reads this. */
   version: string
   leader: { term: number; holder: string; silentMs: number } | null
-  /** `isLeading` as far as names tell: the leader is on record by host and process id. */
-  controls: { process: string; isLeading: boolean; edges: number; nodes: number }[]
+  controls: ControlStatus[]
   lastPurge: number
   /** `behind`: purges that it may not have applied. Those of its own control process are confirmed to that alone. */
   edges: { process: string; control: string; applied: number; behind: number }[]
@@ -84,15 +97,14 @@ export async function readStatus({ sql, clock, version, isShared, atWork }: Stat
     purges.lastPurge(),
   ])
   const [rules, nodes, loads] = await Promise.all([records.rules(), records.nodes(), readNodeLoads(sql)])
-  const [workers, working] = await Promise.all([createWorkerRecords(sql).all(), atWork(now)])
-  const isLeading = leadingOne(controls, leader?.holder)
+  const [processes, working] = await Promise.all([createProcessRecords(sql).all(), atWork(now)])
   return {
     isShared,
     version,
     leader: leader ? { term: leader.term, holder: leader.holder, silentMs: Math.max(0, now - leader.time) } : null,
-    controls: controls.map(({ process }) => ({
+    controls: withHosts(controls, processes, leader?.holder).map(({ process, ...facts }) => ({
       process,
-      isLeading: isLeading(process),
+      ...facts,
       edges: edges.filter(({ control }) => control === process).length,
       nodes: nodes.filter(({ control, confirmed }) => confirmed > 0 && isSameProcess(control, process)).length,
     })),
@@ -103,7 +115,7 @@ export async function readStatus({ sql, clock, version, isShared, atWork }: Stat
       applied,
       behind: Math.max(0, lastPurge - applied),
     })),
-    workers: workersOf(workers, working, now),
+    workers: workersOf(processes, working, now),
     rules: rules ? { revision: rules.revision, edges: rules.isolation.edges.length } : null,
     nodes: nodes.map(({ memory, process: _, connection: __, heartbeats: ___, ...node }) => ({
       ...node,
@@ -116,18 +128,24 @@ export async function readStatus({ sql, clock, version, isShared, atWork }: Stat
   }
 }
 
-/** A leader is named by its host and process id. Where two control processes have the same id, it is not known which it is. */
-function leadingOne(controls: readonly { process: string }[], holder: string | undefined) {
-  const pid = holder === undefined ? undefined : pidOf(holder)
-  const possible = controls.filter(({ process }) => pid !== undefined && pidOf(process) === pid)
-  return (process: string): boolean => possible.length === 1 && possible[0]?.process === process
+/** The host of a leader is in its name, and that of others where they are on record. */
+function withHosts(controls: readonly { process: string }[], rows: readonly ProcessRow[], holder: string | undefined) {
+  const [leaderHost = '', leaderPid] = holder?.split(' ') ?? []
+  const samePid = controls.filter(({ process }) => pidOf(process) === leaderPid)
+  return controls.map(({ process }) => {
+    const row = rows.find((one) => isSameProcess(one.process, process))
+    const isLeading = pidOf(process) === leaderPid && (row ? row.host === leaderHost : samePid.length === 1)
+    return { process, host: row?.host ?? (isLeading ? leaderHost : ''), version: row?.version ?? '', isLeading }
+  })
 }
 
 /** Those on record, and others that build: on one machine, the control process does. */
-function workersOf(rows: readonly WorkerRow[], working: readonly OperationAtWork[], now: number): WorkerStatus[] {
+function workersOf(rows: readonly ProcessRow[], working: readonly OperationAtWork[], now: number): WorkerStatus[] {
   const building = working.filter(({ queue }) => BUILDS.includes(queue))
-  const known = rows.map(({ process, places, version, seenTime }) => ({
+  const workers = rows.filter(({ role }) => role === 'worker')
+  const known = workers.map(({ process, host, places, version, seenTime }) => ({
     process,
+    host,
     places,
     version,
     silentMs: Math.max(0, now - seenTime),
@@ -140,11 +158,14 @@ function workersOf(rows: readonly WorkerRow[], working: readonly OperationAtWork
   return [
     ...known,
     ...[...others].map(([process, { length: builds }]) => ({
-      process,
-      places: null,
-      version: '',
-      silentMs: 0,
-      builds,
+      ...{ process, host: '', places: null, version: '' },
+      ...{ silentMs: 0, builds },
     })),
   ]
 }
+
+/** For names of processes. */
+export const knownHosts = ({ controls, workers }: ClusterStatus): { process: string; host: string }[] => [
+  ...controls,
+  ...workers,
+]

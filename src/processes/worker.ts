@@ -2,13 +2,11 @@
  * The process of a worker: it claims operations and does all of their steps, and builds under the agent beside it. It has no API
  * and no edges, and does not lead.
  */
-import { createLog, processName } from '../base/index.ts'
+import { createLog } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
-import { recordWorker } from '../operations/index.ts'
 import { createAdmission, createDeploying, openState, startOperations } from '../service/index.ts'
 import { buildForSwarm } from '../service/on-swarm.ts'
 import type { Config } from '../settings.ts'
-import { version } from '../version.ts'
 import { watchStalls } from '../watchdog/index.ts'
 import { createChildLife } from './child.ts'
 import type { ControlBegin } from './control.ts'
@@ -55,14 +53,6 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const building = onlyIf(checkIsolation, handlers)
   const worker = startOperations({ config, log, database, handlers: building, mayWork, isBuilding: true })
   started.defer(() => worker.stop(GRACE_MS.worker))
-  const { sql, clock } = database
-  const recorded = recordWorker({
-    sql,
-    clock,
-    log,
-    worker: { process: processName(), places: config.concurrency, version },
-  })
-  started.defer(() => recorded.stop())
   retention.start()
   started.defer(() => retention.stop(GRACE_MS.retention))
   started.defer(

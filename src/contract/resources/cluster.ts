@@ -3,6 +3,7 @@ import { array, boolean, integer, object, oneOf, optional, type Static, string }
 import { TRIGGERS } from './operation.ts'
 
 const process = string({ description: 'The name of its machine, or the start of an id of it, and the process id.' })
+const version = optional(string({ description: 'Of Headland. Absent where the process is not on record.' }))
 
 const leader = object({
   process: string({ description: 'Its host, and the process id.' }),
@@ -12,6 +13,7 @@ const leader = object({
 
 const control = object({
   process,
+  version,
   leading: boolean({ description: 'False also where the name of the leader does not tell which process it is.' }),
   edges: integer({ description: 'Edges that follow it.' }),
   nodes: integer({ description: 'Nodes that follow it.' }),
@@ -27,7 +29,7 @@ const worker = object({
   process,
   builds: integer({ description: 'What it builds now.' }),
   places: optional(integer({ description: 'Builds that it does at a time. Absent where it is not on record.' })),
-  version: optional(string({ description: 'Of Headland. Absent where it is not on record.' })),
+  version,
   silentSeconds: integer({ description: 'Since it was last seen; it is forgotten after an hour.' }),
 })
 

@@ -1,6 +1,13 @@
 /** `headland cluster status`. */
 import { bytesInWords, printableLine } from '../../base/index.ts'
-import { type ClusterStatus, type Finding, findings, readStatus, shownProcess } from '../../cluster-status/index.ts'
+import {
+  type ClusterStatus,
+  createLabels,
+  type Finding,
+  findings,
+  knownHosts,
+  readStatus,
+} from '../../cluster-status/index.ts'
 import { EXIT, table } from '../../contract/index.ts'
 import type { CommandCall } from '../command.ts'
 
@@ -19,6 +26,7 @@ export async function show({ services, folder, options, print }: CommandCall): P
 
 function textOf(status: ClusterStatus, found: readonly Finding[]): string {
   const { leader, controls, edges, workers, nodes, working, rules, lastPurge } = status
+  const label = createLabels(knownHosts(status))
   const shownNodes = nodes.map((node) => ({
     region: node.region || '-',
     node: node.hostname || node.id,
@@ -37,17 +45,18 @@ function textOf(status: ClusterStatus, found: readonly Finding[]): string {
     section(
       'Control processes',
       controls.map((one) => ({
-        process: shownProcess(one.process),
+        process: label(one.process),
         leads: one.isLeading ? 'yes' : '-',
         edges: String(one.edges),
         nodes: String(one.nodes),
+        headland: one.version || '-',
       })),
     ),
     section(
       `Edges; the last purge is number ${lastPurge}`,
       edges.map((one) => ({
-        edge: shownProcess(one.process),
-        follows: shownProcess(one.control),
+        edge: label(one.process),
+        follows: label(one.control),
         applied: String(one.applied),
         behind: one.behind === 0 ? '0' : `${one.behind} at most`,
       })),
@@ -55,7 +64,7 @@ function textOf(status: ClusterStatus, found: readonly Finding[]): string {
     section(
       'Workers',
       workers.map((one) => ({
-        process: shownProcess(one.process),
+        process: label(one.process),
         builds: String(one.builds),
         places: one.places === null ? '-' : String(one.places),
         seen: `${Math.round(one.silentMs / 1000)} s ago`,
@@ -66,7 +75,7 @@ function textOf(status: ClusterStatus, found: readonly Finding[]): string {
     section(
       'Work under way',
       working.map((one) => ({
-        process: shownProcess(one.owner),
+        process: label(one.owner),
         queue: one.queue,
         operation: one.id,
         does: `${one.trigger} ${one.phase}`,

@@ -22,6 +22,7 @@ const CONTROLS: Column<Cluster['controls'][number]>[] = [
   },
   { head: 'Edges', align: 'right', cell: ({ edges }) => number(edges) },
   { head: 'Nodes', align: 'right', cell: ({ nodes }) => number(nodes) },
+  { head: 'Headland', cell: ({ version }) => version ?? '–' },
 ]
 
 export function Controls({ cluster: { controls, counts } }: Props) {

@@ -40,7 +40,7 @@ import { logChunks } from './0037-log-chunks.ts'
 import { acmeChallenges } from './0038-acme-challenges.ts'
 import { routed } from './0039-routed.ts'
 import { clusterNodes } from './0040-cluster-nodes.ts'
-import { workerProcesses } from './0044-worker-processes.ts'
+import { clusterProcesses } from './0044-cluster-processes.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -83,5 +83,5 @@ export const MIGRATIONS: readonly Migration[] = [
   acmeChallenges,
   routed,
   clusterNodes,
-  workerProcesses,
+  clusterProcesses,
 ]
