@@ -63,7 +63,10 @@ test(
     )
     assert.match(shown, /^Leader: \S+ \d+ \S+, term \d+$/m)
     assert.match(shown, /^REGION +NODE +TOKEN +ADDRESS +STATE +ISOLATION/m)
-    assert.match(shown, /berlin-1\\u202e +berlin-1 +10\.0\.0\.11 +- +not confirmed +- +8\.0 GB +28\.5\.2 +0\.0\.1$/m)
+    assert.match(
+      shown,
+      /berlin-1\\u202e +berlin-1 +10\.0\.0\.11 +- +not confirmed +0 +0 B +8\.0 GB +28\.5\.2 +0\.0\.1$/m,
+    )
     assert.match(shown, /broken +it does not confirm that it keeps apps apart/)
     assert.doesNotMatch(shown, /\u202E/)
   },
