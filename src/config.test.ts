@@ -78,6 +78,7 @@ for (const [key, text] of [
   ['domain', '-x.example'],
   ['trustedProxies', 'localhost'],
   ['trustedProxies', '10.0.0.0/33'],
+  ['operatorAccounts', 'operators,Not One'],
   ['rewriteHosts', 'https://api.example.com'],
   ['rewriteHosts', '*'],
   ['registry', 'registry.example.com'],

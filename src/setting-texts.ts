@@ -1,6 +1,7 @@
 /** How the text of a setting is read. Each parser throws an error whose message completes "the setting is …: it must be …". */
 import { isIP } from 'node:net'
 import { parseDatabaseAddress, Secret } from './base/index.ts'
+import { names } from './contract/index.ts'
 
 export type Setting<T> = { meaning: string; byDefault: string; isSecret?: true; parse(text: string): T }
 
@@ -70,6 +71,15 @@ export function parseHosts(text: string): string[] {
   if (!hosts.every((host) => /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/.test(host)))
     throw new Error('it must be host names separated by commas, as in api.example.com,*.example.org,10.0.0.5:8443')
   return hosts
+}
+
+const ACCOUNT = new RegExp(String(names.accountName.pattern))
+
+export function parseAccounts(text: string): string[] {
+  const accounts = parseList(text)
+  if (!accounts.every((account) => ACCOUNT.test(account)))
+    throw new Error('it must be names of accounts separated by commas, as in operators,default')
+  return accounts
 }
 
 export function parseAddresses(text: string): string[] {

@@ -11,6 +11,7 @@ import {
   type Listen,
   oneOf,
   optionalUrl,
+  parseAccounts,
   parseAddresses,
   parseBoolean,
   parseCommand,
@@ -65,6 +66,7 @@ export type Config = ConfigElsewhere & {
   registryPassword: Secret | undefined
   registryPlainHttp: boolean
   registryTimeout: number
+  operatorAccounts: string[]
   trustedProxies: string[]
   rewriteHosts: string[]
   concurrency: number
@@ -251,6 +253,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     parseBoolean,
   ),
   registryTimeout: setting('120', 'Seconds that a deploy waits for a registry that is away, before it fails.', seconds),
+  operatorAccounts: setting(
+    '',
+    'Accounts whose owners operate the installation, separated by commas: they see its processes and machines in the portal, and by `GET /v1/cluster`. If none is given, no account does.',
+    parseAccounts,
+  ),
   trustedProxies: setting(
     '',
     'Addresses or CIDR ranges whose `X-Forwarded-For` is trusted, separated by commas.',

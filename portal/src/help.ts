@@ -13,6 +13,7 @@ export const HELP: readonly (readonly [page: RegExp, help: string])[] = [
   [/\/new-app$|\/new-environment$/, '/docs/guides/deploy'],
   [/^\/[^/]+\/api-access$/, '/docs/guides/api'],
   [/^\/[^/]+\/certificates$/, '/docs/guides/https'],
+  [/^\/[^/]+\/cluster$/, '/docs/operate/cluster'],
   [/^\/[^/]+\/usage$/, '/docs/reference/limits'],
 ]
 

@@ -14,6 +14,7 @@ export const ACCOUNT_PAGES: readonly AccountPage[] = [
   { path: '/:account/api-access', Page: lazyPage(() => import('./pages/api-access/page.tsx')) },
   { path: '/:account/certificates', Page: lazyPage(() => import('./pages/certificates/page.tsx')) },
   { path: '/:account/usage', Page: lazyPage(() => import('./pages/account-usage/page.tsx')) },
+  { path: '/:account/cluster', Page: lazyPage(() => import('./pages/cluster/page.tsx')) },
   { path: '/me', Page: lazyPage(() => import('./pages/me/page.tsx')) },
 ]
 

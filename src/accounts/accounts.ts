@@ -1,7 +1,7 @@
 /** Accounts: the owners of everything else. Made by the operator, never over the API. */
 import { type Clock, didYouMean, type NewId } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
-import { type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 
 export type Account = { id: string; name: string }
 
@@ -47,6 +47,13 @@ export function createAccounts({ sql, clock, newId }: { sql: Sql; clock: Clock; 
     async find(name: string, reader: Reader = sql): Promise<Account | undefined> {
       const [found] = await reader.query<Account>(statement`SELECT id, name FROM accounts WHERE name = ${name}`)
       return found
+    },
+
+    /** By id. */
+    async namesOf(ids: readonly string[]): Promise<Map<string, string>> {
+      if (ids.length === 0) return new Map()
+      const found = await sql.query<Account>(statement`SELECT id, name FROM accounts WHERE id IN (${list(ids)})`)
+      return new Map(found.map(({ id, name }) => [id, name]))
     },
 
     /** Whether there is more than one account. */

@@ -12,12 +12,13 @@ import {
 } from '../accounts/index.ts'
 import { names, Problem, resources } from '../contract/index.ts'
 import type { BrowserSession } from './browser-session.ts'
+import { routeNotFound } from './errors.ts'
 
 /**
- * Who may call: every client; clients with credentials or a session; clients with a session; or members of the account in
- * the path with at least this role.
+ * Who may call: every client; clients with credentials or a session; clients with a session; owners of an account that operates
+ * the installation; or members of the account in the path with at least this role.
  */
-export type Access = 'public' | 'known' | 'session' | resources.Role
+export type Access = 'public' | 'known' | 'session' | 'operator' | resources.Role
 
 export type Principal = {
   /** The same for all requests of one user or one credential. */
@@ -29,9 +30,26 @@ export type Principal = {
   session?: { user: User; token: string; expireTime: number }
 }
 
-type Parts = { credentials: Credentials; sessions: Sessions; users: Users; browserSession: BrowserSession }
+type Parts = {
+  credentials: Credentials
+  sessions: Sessions
+  users: Users
+  browserSession: BrowserSession
+  /** Names of the accounts that operate the installation. */
+  operatorAccounts: readonly string[]
+}
 
-export function createAuth({ credentials, sessions, users, browserSession }: Parts) {
+export function createAuth({ credentials, sessions, users, browserSession, operatorAccounts }: Parts) {
+  const operating = ({ memberships }: Pick<Principal, 'memberships'>) =>
+    memberships.filter(({ account }) => operatorAccounts.includes(account.name))
+
+  /** To all others, the route is one that does not exist: it is about nothing of theirs. */
+  function checkOperator(principal: Principal, request: FastifyRequest) {
+    const roles = operating(principal).map(({ role }) => role)
+    if (roles.length === 0) throw routeNotFound(request)
+    if (!roles.includes('owner')) checkRole(roles[0] ?? 'viewer', 'owner')
+  }
+
   async function byBasic(header: string): Promise<Principal> {
     const [userId, password] = parseBasic(header)
     const found = userId && (await credentials.verify(userId, password ?? ''))
@@ -59,12 +77,19 @@ export function createAuth({ credentials, sessions, users, browserSession }: Par
 
   return {
     identify,
+    isOperator: (principal: Pick<Principal, 'memberships'>): boolean =>
+      operating(principal).some(({ role }) => role === 'owner'),
+
     /** The caller, who is allowed to make this call. */
     async admit(request: FastifyRequest, access: Exclude<Access, 'public'>): Promise<Principal> {
       const principal = await identify(request)
       if (!principal) throw new Problem('CREDENTIALS_REQUIRED')
       if (access === 'session' && !principal.session) throw new Problem('CREDENTIALS_REQUIRED')
       if (principal.session) browserSession.checkOrigin(request)
+      if (access === 'operator') {
+        checkOperator(principal, request)
+        return principal
+      }
       const { account } = request.params as { account?: string }
       if (account === undefined || access === 'known' || access === 'session') return principal
       checkRole(membershipIn(principal, account).role, access)

@@ -3,8 +3,13 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, LIMITS, PROBLEMS, Problem, type Reason } from '../contract/index.ts'
 import { isDiskFull, StorageUnavailable } from '../storage/index.ts'
+import { withoutSecrets } from './webhook-url.ts'
 
 const RETRY_AFTER_SECONDS = 5
+
+/** Also for a route that the caller may not know of. */
+export const routeNotFound = (request: FastifyRequest): Problem =>
+  new Problem('ROUTE_NOT_FOUND', `There is no ${request.method} ${withoutSecrets(request.url).slice(0, 200)}.`)
 
 /** Errors that Fastify finds before a route is reached. */
 const FRAMEWORK_PROBLEMS: Record<string, Reason> = {

@@ -15,7 +15,7 @@ import type { Portal } from '../portal/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Auth, membershipIn, type Principal } from './auth.ts'
 import { createManual } from './docs/manual/index.ts'
-import { sendClientError, sendProblem } from './errors.ts'
+import { routeNotFound, sendClientError, sendProblem } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { createPortalFiles } from './portal-files.ts'
 import { refusePreconditions } from './preconditions.ts'
@@ -255,7 +255,7 @@ const hasVerb = (url: string): boolean => /:[^/]*$/.test(url.split('?', 1)[0] ??
 function refuseUnknown(routes: readonly Route[], request: FastifyRequest): never {
   const path = withoutSecrets(request.url)
   const allowed = routes.filter((route) => toPattern(route.path).test(path)).map(({ method }) => method)
-  if (allowed.length === 0) throw new Problem('ROUTE_NOT_FOUND', `There is no ${request.method} ${path.slice(0, 200)}.`)
+  if (allowed.length === 0) throw routeNotFound(request)
   const named = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const methods = [...new Set(named)].join(', ')
   throw new Problem('METHOD_NOT_ALLOWED', `Use one of: ${methods}.`, { metadata: { allow: methods } })

@@ -1,10 +1,13 @@
 /** Apps on a swarm: a control process that runs no programs, and a worker that runs builds. */
-import type { Log } from '../base/index.ts'
+import { hostname } from 'node:os'
+import { type Log, processName } from '../base/index.ts'
 import type { ClusterPort } from '../channel/index.ts'
+import { type ProcessRow, recordProcess } from '../cluster-status/index.ts'
 import type { Edges } from '../edge/index.ts'
 import { machineWithoutPrograms } from '../no-programs.ts'
 import type { Config } from '../settings.ts'
 import type { Leadership } from '../storage/index.ts'
+import { version } from '../version.ts'
 import { type Apps, assembleApps } from './apps.ts'
 import { openClusterApps, openNodes, openSwarm } from './cluster.ts'
 import { openEdgesElsewhere } from './edge.ts'
@@ -50,9 +53,20 @@ export async function runOnSwarm(parts: Parts) {
       return variablesOfSwarm({ config, ...state })
     },
   })
+  recordThis(parts, { role: 'control', places: 0 })
   // Live apps that are not on record sleep, as after a move from one machine.
   await apps.live.launcher.restore()
   return { machine, ...apps, regions }
+}
+
+type RecordParts = { log: Log; state: State; started: AsyncDisposableStack }
+
+/** For operators. */
+function recordThis({ log, state, started }: RecordParts, facts: Pick<ProcessRow, 'role' | 'places'>) {
+  const { sql, clock } = state.database
+  const row = { ...facts, process: processName(), host: hostname(), version }
+  const recorded = recordProcess({ sql, clock, log, row })
+  started.defer(() => recorded.stop())
 }
 
 type WorkerParts = Parameters<typeof openAgent>[0] & { edgePort: number }
@@ -66,5 +80,6 @@ export async function buildForSwarm(parts: WorkerParts) {
   const nodes = await openNodes({ ...state, config, log, started }, { isControl: false })
   const { instances } = await openClusterApps({ ...state, config, log, started, nodes, edges })
   const openVariables = async () => variablesOfSwarm({ config, ...state })
+  recordThis(parts, { role: 'worker', places: config.concurrency })
   return { machine, ...(await assembleApps({ ...parts, edges, machine, instances, openVariables })) }
 }

@@ -15,6 +15,7 @@ import type { Regions } from '../swarm/index.ts'
 import type { Traffic } from '../traffic/index.ts'
 import type { Admission } from './admission.ts'
 import { labelOf } from './cluster.ts'
+import { createReadCluster } from './cluster-status.ts'
 import type { Deploying } from './deploying.ts'
 import type { Hosting } from './hosting.ts'
 import { ceilingsOf } from './limits.ts'
@@ -69,7 +70,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
   const ceilings = ceilingsOf(config)
 
   const browserSession = createBrowserSession({ publicUrl: config.publicUrl })
-  const auth = createAuth({ credentials, sessions, users, browserSession })
+  const auth = createAuth({ credentials, sessions, users, browserSession, operatorAccounts: config.operatorAccounts })
   const domainChecks = createDomainChecks({
     clock,
     lookUp: createLookup({ servers: dnsServers }),
@@ -149,6 +150,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     webhooks,
     trace,
     isolation: machine.isolation,
+    readCluster: createReadCluster(parts),
     checkIsolation,
     admitBuild,
     admitRegion: async (region) => regions?.require(labelOf(region)),

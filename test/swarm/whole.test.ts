@@ -130,6 +130,27 @@ suite('a whole cluster', { skip }, async () => {
     assert.deepEqual(status.findings, [])
   })
 
+  test('an operator sees at every control process, also at one that does not lead, on which node an app runs', async () => {
+    const environment = await createIn('US-C', 'seen')
+    assert.equal((await deploy(one, as, environment.name, nodeServer('seen'))).error, undefined)
+    for (const control of [one, two]) {
+      const { nodes, controls, workers, findings } = await until(async () => {
+        // A visit keeps it awake.
+        await siteAnswer(cluster.edges[0], environment.url)
+        const { json } = await control.call('/v1/cluster', { as })
+        const found = json.nodes?.find(({ region }: { region: string }) => region === 'US-C')
+        return found?.instances > 0 && json
+      }, 'an instance is on the node')
+      const node = nodes.find(({ region }: { region: string }) => region === 'US-C')
+      assert.equal(node.state, 'ready')
+      assert.equal(node.confirmed, true)
+      assert.ok(node.promisedBytes > 0 && node.memoryBytes > 0)
+      assert.deepEqual(controls.map(({ leading }: { leading: boolean }) => leading).toSorted(), [false, true])
+      assert.equal(workers.length, 1)
+      assert.deepEqual(findings, [])
+    }
+  })
+
   test('an app in a region without a node is refused when it is made', async () => {
     const { reason } = await two.call('/v1/accounts/default/apps?appId=nowhere', {
       method: 'POST',

@@ -32,6 +32,7 @@ export type DomainCheck = resources.DomainCheck
 export type DomainRedirect = resources.DomainRedirect
 export type DnsRecord = resources.DnsRecord
 export type EnvironmentUsage = resources.EnvironmentUsage
+export type Cluster = resources.Cluster
 export type AccountUsage = resources.AccountUsage
 export type UsageKind = resources.UsageKind
 export type AddedUser = schema.Static<typeof resources.addedUser>

@@ -17,7 +17,8 @@ import { Shortcuts } from './shortcuts.tsx'
 import { UserMenu } from './user-menu.tsx'
 
 export function AccountFrame({ children }: { children: ReactNode }) {
-  const { account, invitations } = useSession()
+  const session = useSession()
+  const { account, invitations } = session
   const [location] = useLocation()
   useEvents(account)
 
@@ -34,7 +35,7 @@ export function AccountFrame({ children }: { children: ReactNode }) {
           </Link>
           <AccountSwitch />
           <nav className={css.nav} aria-label="Account">
-            {accountLinks(account).map(({ text, href, below }) => (
+            {accountLinks(session).map(({ text, href, below }) => (
               <Link key={href} href={href} className={css.link} aria-current={currentOf(location, href, below)}>
                 {text}
               </Link>

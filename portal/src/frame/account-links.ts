@@ -1,5 +1,6 @@
-/** The pages of an account, as the bar at the top and the user menu link to them. */
+/** The pages of an account, and that of operators, as the bar at the top and the user menu link to them. */
 import { accountPath, appsPath, newAppPath } from '../paths.ts'
+import type { Known } from '../session/session.tsx'
 
 type AccountLink = {
   text: string
@@ -8,10 +9,11 @@ type AccountLink = {
   below?: readonly string[]
 }
 
-export const accountLinks = (account: string): AccountLink[] => [
+export const accountLinks = ({ account, isOperator }: Pick<Known, 'account' | 'isOperator'>): AccountLink[] => [
   { text: 'Apps', href: appsPath(account), below: [newAppPath(account)] },
   { text: 'Users', href: accountPath(account, 'users') },
   { text: 'API access', href: accountPath(account, 'api-access') },
   { text: 'Certificates', href: accountPath(account, 'certificates') },
   { text: 'Usage', href: accountPath(account, 'usage') },
+  ...(isOperator ? [{ text: 'Cluster', href: accountPath(account, 'cluster') }] : []),
 ]

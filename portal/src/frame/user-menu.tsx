@@ -12,7 +12,8 @@ import { openShortcuts } from './shortcuts.tsx'
 import css from './user-menu.module.css'
 
 export function UserMenu() {
-  const { email, role, account } = useSession()
+  const session = useSession()
+  const { email, role, account } = session
   const menu = useRef<HTMLDivElement>(null)
   const logOut = useLogOut()
   const say = useToast()
@@ -34,7 +35,7 @@ export function UserMenu() {
           </span>
         </p>
         <ul className={`${css.list} ${css.narrow}`}>
-          {accountLinks(account).map(({ text, href }) => (
+          {accountLinks(session).map(({ text, href }) => (
             <li key={href}>
               <Link href={href} className={css.item} onClick={close}>
                 {text}

@@ -29,6 +29,8 @@ export type Known = {
   canWrite: boolean
   /** May also manage users and API access. */
   canOwn: boolean
+  /** May see the processes and machines of the installation. */
+  isOperator: boolean
 }
 
 const Context = createContext<Known | undefined>(undefined)
@@ -54,6 +56,7 @@ export function SessionIn({ session, account, children }: { session: Session; ac
       role,
       canWrite: role !== 'viewer',
       canOwn: role === 'owner',
+      isOperator: session.operator,
     }
   }, [session, account])
   return <Context value={known}>{children}</Context>

@@ -110,7 +110,7 @@ function securityOf({ access }: Route): Json[] {
 export function reasonsOf({ access, path, body, method, takesEtag, problems = [] }: Route): Reason[] {
   const known: Reason[] = access === 'public' ? [] : ['CREDENTIALS_REQUIRED', 'CREDENTIALS_WRONG']
   const member: Reason[] = path.includes('{account}') ? ['ACCOUNT_NOT_FOUND'] : []
-  const role: Reason[] = access === 'developer' || access === 'owner' ? ['ROLE_TOO_WEAK'] : []
+  const role: Reason[] = ['developer', 'owner', 'operator'].includes(access) ? ['ROLE_TOO_WEAK'] : []
   const browser: Reason[] = access !== 'public' && method !== 'GET' ? ['ORIGIN_REFUSED'] : []
   const sent: Reason[] = body ? ['JSON_MALFORMED', 'BODY_TOO_LARGE', 'CONTENT_TYPE_UNSUPPORTED'] : []
   const version: Reason[] = takesEtag ? ['ETAG_MISMATCH'] : []

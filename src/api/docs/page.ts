@@ -13,6 +13,7 @@ const WHO: Record<OpenApiOperation['x-access'], string> = {
   public: 'Every client, no credentials needed',
   known: 'Clients with API credentials or a session',
   session: 'Users who are logged in to the portal',
+  operator: 'Owners of an account that operates the installation (setting `operatorAccounts`)',
   viewer: 'Viewers, developers and owners of the account',
   developer: 'Developers and owners of the account',
   owner: 'Owners of the account',

@@ -37,6 +37,7 @@ import { appRoutes } from './apps.ts'
 import { buildRoutes } from './builds.ts'
 import { cacheRoutes } from './cache.ts'
 import { certificateRoutes } from './certificates.ts'
+import { clusterRoutes } from './cluster.ts'
 import { credentialRoutes } from './credentials.ts'
 import { deploymentRoutes } from './deployments.ts'
 import { documentationRoutes } from './documentation.ts'
@@ -101,6 +102,8 @@ export type RouteParts = {
   admitBuild(account: Account, environmentId: string): Promise<void>
   /** Throws if no app can run there. */
   admitRegion(region: resources.App['region']): Promise<void>
+  /** What operators see. */
+  readCluster(): Promise<resources.Cluster>
   ready: ReadyChecks
   siteUrl: SiteUrl
   browserSession: BrowserSession
@@ -131,6 +134,7 @@ export function createRoutes(given: RouteParts): Route[] {
     ...requestRoutes(parts),
     ...eventRoutes(parts),
     ...sessionRoutes(parts),
+    ...clusterRoutes(parts),
     ...healthRoutes(parts),
     ...documentationRoutes({ all: () => routes, publicUrl: parts.publicUrl }),
   ]

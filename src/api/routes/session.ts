@@ -1,7 +1,7 @@
 import type { Invitations, Session, Sessions, Users } from '../../accounts/index.ts'
 import { toRfc3339 } from '../../base/index.ts'
 import { Problem, resources, schema } from '../../contract/index.ts'
-import type { Principal } from '../auth.ts'
+import type { Auth, Principal } from '../auth.ts'
 import type { BrowserSession } from '../browser-session.ts'
 import { renderInvitation } from '../render.ts'
 import { type Route, route } from '../route.ts'
@@ -9,15 +9,25 @@ import { renderAccounts } from './accounts.ts'
 
 const tag = 'Session'
 
-type Parts = { sessions: Sessions; users: Users; invitations: Invitations; browserSession: BrowserSession }
+type Parts = {
+  sessions: Sessions
+  users: Users
+  invitations: Invitations
+  browserSession: BrowserSession
+  auth: Pick<Auth, 'isOperator'>
+}
 
-export function sessionRoutes({ sessions, users, invitations, browserSession }: Parts): Route[] {
-  const render = async (session: Session) => ({
-    email: session.user.email,
-    accounts: renderAccounts({ memberships: await users.memberships(session.user.id) }),
-    invitations: (await invitations.ofUser(session.user.id)).map(renderInvitation),
-    expireTime: toRfc3339(session.expireTime),
-  })
+export function sessionRoutes({ sessions, users, invitations, browserSession, auth }: Parts): Route[] {
+  async function render(session: Session) {
+    const memberships = await users.memberships(session.user.id)
+    return {
+      email: session.user.email,
+      accounts: renderAccounts({ memberships }),
+      invitations: (await invitations.ofUser(session.user.id)).map(renderInvitation),
+      operator: auth.isOperator({ memberships }),
+      expireTime: toRfc3339(session.expireTime),
+    }
+  }
 
   return [
     route({

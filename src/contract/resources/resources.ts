@@ -33,6 +33,7 @@ import { invitation } from './users.ts'
 export * from '../roles.ts'
 export * from './build.ts'
 export * from './certificates.ts'
+export * from './cluster.ts'
 export * from './credentials.ts'
 export * from './domain-checks.ts'
 export * from './events.ts'
@@ -334,6 +335,9 @@ export const session = object(
     accounts: array(account),
     invitations: array(invitation, {
       description: 'Accounts that ask the user to join them. They are not among `accounts` until they are accepted.',
+    }),
+    operator: boolean({
+      description: 'The user may see the processes and machines of the installation: `GET /v1/cluster`.',
     }),
     expireTime: time('When the session ends by itself.'),
   },

@@ -1,9 +1,15 @@
 /** `headland cluster status`. */
 import { bytesInWords, printableLine } from '../../base/index.ts'
+import {
+  type ClusterStatus,
+  createLabels,
+  type Finding,
+  findings,
+  knownHosts,
+  readStatus,
+} from '../../cluster-status/index.ts'
 import { EXIT, table } from '../../contract/index.ts'
 import type { CommandCall } from '../command.ts'
-import { findings } from './findings.ts'
-import { type ClusterStatus, readStatus } from './status.ts'
 
 export async function show({ services, folder, options, print }: CommandCall): Promise<number> {
   const { sql, clock, operations } = await services()
@@ -18,8 +24,9 @@ export async function show({ services, folder, options, print }: CommandCall): P
   return found.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done
 }
 
-function textOf(status: ClusterStatus, found: ReturnType<typeof findings>): string {
-  const { leader, controls, edges, nodes, working, rules, lastPurge } = status
+function textOf(status: ClusterStatus, found: readonly Finding[]): string {
+  const { leader, controls, edges, workers, nodes, working, rules, lastPurge } = status
+  const label = createLabels(knownHosts(status))
   const shownNodes = nodes.map((node) => ({
     region: node.region || '-',
     node: node.hostname || node.id,
@@ -27,7 +34,8 @@ function textOf(status: ClusterStatus, found: ReturnType<typeof findings>): stri
     address: node.address,
     state: node.state || '-',
     isolation: node.isConfirmed ? 'confirmed' : 'not confirmed',
-    instances: node.instances === null ? '-' : String(node.instances),
+    instances: String(node.instances),
+    promised: bytesInWords(node.promisedBytes),
     memory: node.memoryBytes > 0 ? bytesInWords(node.memoryBytes) : '-',
     docker: node.engine || '-',
     headland: node.version || '-',
@@ -37,25 +45,37 @@ function textOf(status: ClusterStatus, found: ReturnType<typeof findings>): stri
     section(
       'Control processes',
       controls.map((one) => ({
-        process: shownProcess(one.process),
+        process: label(one.process),
+        leads: one.isLeading ? 'yes' : '-',
         edges: String(one.edges),
         nodes: String(one.nodes),
+        headland: one.version || '-',
       })),
     ),
     section(
       `Edges; the last purge is number ${lastPurge}`,
       edges.map((one) => ({
-        edge: shownProcess(one.process),
-        follows: shownProcess(one.control),
+        edge: label(one.process),
+        follows: label(one.control),
         applied: String(one.applied),
         behind: one.behind === 0 ? '0' : `${one.behind} at most`,
+      })),
+    ),
+    section(
+      'Workers',
+      workers.map((one) => ({
+        process: label(one.process),
+        builds: String(one.builds),
+        places: one.places === null ? '-' : String(one.places),
+        seen: `${Math.round(one.silentMs / 1000)} s ago`,
+        headland: one.version || '-',
       })),
     ),
     section(`Nodes; their rules have revision ${rules?.revision ?? 0}`, shownNodes),
     section(
       'Work under way',
       working.map((one) => ({
-        process: shownProcess(one.owner),
+        process: label(one.owner),
         queue: one.queue,
         operation: one.id,
         does: `${one.trigger} ${one.phase}`,
@@ -79,9 +99,3 @@ const section = (title: string, rows: readonly Record<string, string>[]): string
 
 const printableRow = (row: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(row).map(([key, text]) => [key, printableLine(text)]))
-
-/** The name of its machine or, where it has none, the first digits of that machine's last start; and the process id. */
-export function shownProcess(name: string): string {
-  const [, node, boot, pid] = /^(?:([^:]+): )?([0-9a-f]{8})?\S* (\d+) /.exec(`${name} `) ?? []
-  return pid === undefined ? name : `${node ?? boot ?? '-'} ${pid}`
-}

@@ -94,7 +94,7 @@ test('every operation has an id of its own, a summary and one tag', () => {
 })
 
 test('every path parameter is described by a pattern, and every operation names the roles that may call it', () => {
-  const accesses = ['public', 'known', 'session', 'viewer', 'developer', 'owner']
+  const accesses = ['public', 'known', 'session', 'operator', 'viewer', 'developer', 'owner']
   for (const { operationId, path, parameters, security, 'x-access': access } of operations) {
     const inPath = parameters.filter((parameter) => parameter.in === 'path')
     assert.deepEqual(

@@ -76,6 +76,7 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1Accounts: {},
   getV1Regions: {},
   getV1Isolation: {},
+  getV1Cluster: {},
   postV1Session: { body: { email: 'unknown@example.com', password: 'wrong' } },
   getV1Session: {},
   deleteV1Session: {},
@@ -190,7 +191,7 @@ async function logIn(email: string, account: string): Promise<string> {
   return headers.get('set-cookie')?.split(';')[0] ?? ''
 }
 
-type Access = 'public' | 'known' | 'session' | resources.Role
+type Access = 'public' | 'known' | 'session' | 'operator' | resources.Role
 type Route = { operationId: string; method: string; path: string; access: Access; query: string[] }
 type Documented = { operationId: string; 'x-access': Access; parameters: { name: string; in: string }[] }
 type Document = { paths: Record<string, Record<string, Documented>> }
@@ -362,6 +363,16 @@ for (const route of ofAccounts) {
     })
   }
 }
+
+test('what operators see is no route to owners where no account operates the installation', async () => {
+  for (const caller of [{ as: owner }, { as: stranger }, { headers: { cookie: strangersCookie } }]) {
+    const answer = await service.call('/v1/cluster', caller)
+    const absent = await service.call('/v1/absence', caller)
+    assert.equal(answer.reason, 'ROUTE_NOT_FOUND')
+    // That there is such a route is in the document; whether the connection stays open does not tell more.
+    assert.equal(answer.text.replace('cluster', 'absence'), absent.text)
+  }
+})
 
 test('a caller sees the accounts that they belong to, and no others', async () => {
   const shown = async (caller: Caller & object) => {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { freePort } from '../../support/certificates/pebble.ts'
@@ -31,14 +32,31 @@ suite('two control processes and a worker', { skip }, async () => {
   const clusterAddress = `127.0.0.1:${await freePort()}`
   const inApp = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`] as const
   const dockerSocket = join(await temporaryFolder(scope), 'docker.sock')
+  const operators = { HEADLAND_OPERATOR_ACCOUNTS: 'default' }
   // Together, on a database that is empty.
   const [one, two] = await Promise.all([
-    shared.control({ HEADLAND_CLUSTER_LISTEN: clusterAddress, HEADLAND_IN_APP_LISTEN: inApp[0] }),
-    shared.control({ HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_DOCKER_SOCKET: dockerSocket }),
+    shared.control({ ...operators, HEADLAND_CLUSTER_LISTEN: clusterAddress, HEADLAND_IN_APP_LISTEN: inApp[0] }),
+    shared.control({ ...operators, HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_DOCKER_SOCKET: dockerSocket }),
   ])
   let worker = await shared.worker()
   const as = await one.login()
   const environment = await createEnvironment(one, as)
+
+  test('operators see both control processes, the leader and an idle worker at each of them', async () => {
+    for (const service of [one, two]) {
+      const { status, json, text } = await until(async () => {
+        const found = await service.call('/v1/cluster', { as })
+        return found.json.leader && found.json.controls?.length === 2 && found.json.workers.length > 0 && found
+      }, 'all of them are on record')
+      assert.equal(status, 200, text)
+      assert.deepEqual(json.controls.map(({ leading }: { leading: boolean }) => leading).toSorted(), [false, true])
+      const [worker] = json.workers
+      assert.equal(worker.builds, 0)
+      assert.ok(worker.places >= 1)
+      assert.equal(worker.version, json.version)
+      assert.ok(worker.process.startsWith(`${hostname()} `), worker.process)
+    }
+  })
 
   test('an operation that was asked of one is waited for at the other, and its events come there', async (t) => {
     const follower = await follow(t, two, { as })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createChanges, parseDatabaseAddress } from '../../../src/base/index.ts'
+import { createProcessRecords } from '../../../src/cluster-status/index.ts'
 import { createNodeRecords } from '../../../src/nodes/index.ts'
 import { openPostgres } from '../../../src/storage/sql/postgres/postgres.ts'
 import { inReverse } from '../../support/machine/docker-engine.ts'
@@ -49,6 +50,8 @@ test(
     const connection = { name: 'berlin-1', process: 'p', connection: 1, control: first.controls[0].process }
     await records.join(NODE, connection)
     await records.confirm('n1', connection, 1)
+    const worker = { process: 'boot 4711 1 a', role: 'worker', host: 'builder-1', places: 2, version: '0.0.1' } as const
+    await createProcessRecords(sql).see({ ...worker, seenTime: Date.now() })
     const second = await status()
     assert.equal(second.nodes[0].isConfirmed, true)
     assert.equal(second.controls[0].nodes, 1)
@@ -62,8 +65,12 @@ test(
       },
     )
     assert.match(shown, /^Leader: \S+ \d+ \S+, term \d+$/m)
+    assert.match(shown, /^builder-1 4711 +0 +2 +\d+ s ago +0\.0\.1$/m)
     assert.match(shown, /^REGION +NODE +TOKEN +ADDRESS +STATE +ISOLATION/m)
-    assert.match(shown, /berlin-1\\u202e +berlin-1 +10\.0\.0\.11 +- +not confirmed +- +8\.0 GB +28\.5\.2 +0\.0\.1$/m)
+    assert.match(
+      shown,
+      /berlin-1\\u202e +berlin-1 +10\.0\.0\.11 +- +not confirmed +0 +0 B +8\.0 GB +28\.5\.2 +0\.0\.1$/m,
+    )
     assert.match(shown, /broken +it does not confirm that it keeps apps apart/)
     assert.doesNotMatch(shown, /\u202E/)
   },

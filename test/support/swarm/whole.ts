@@ -42,6 +42,7 @@ export async function startWhole(t: Scope, { mayCall = [] }: Options = {}): Prom
     HEADLAND_DOCKER_SOCKET: swarm.nodes[0].socketPath,
     HEADLAND_IN_APP_URL: `http://${places[0].inApp}`,
     HEADLAND_EDGE_ADDRESSES: address,
+    HEADLAND_OPERATOR_ACCOUNTS: 'default',
     HEADLAND_IDLE_TIMEOUT: '10',
     HEADLAND_APPS_MAY_CALL: [...places.map(({ inApp }) => inApp), ...mayCall].join(','),
     ...(mayCall.length > 0 ? { HEADLAND_ALLOWED_NETWORKS: mayCall.join(',') } : {}),

@@ -42,6 +42,7 @@ import { routed } from './0039-routed.ts'
 import { clusterNodes } from './0040-cluster-nodes.ts'
 import { clusterLoads } from './0041-cluster-loads.ts'
 import { joinTokens } from './0042-join-tokens.ts'
+import { clusterProcesses } from './0043-cluster-processes.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -86,4 +87,5 @@ export const MIGRATIONS: readonly Migration[] = [
   clusterNodes,
   clusterLoads,
   joinTokens,
+  clusterProcesses,
 ]

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findings } from './findings.ts'
-import { shownProcess } from './show.ts'
-import type { ClusterStatus, NodeStatus } from './status.ts'
+import { createLabels, isSameProcess, shownProcess } from './process-names.ts'
+import type { ClusterStatus, ControlStatus, NodeStatus, WorkerStatus } from './status.ts'
 
 const NODE: NodeStatus = {
   id: 'n1',
@@ -15,21 +15,34 @@ const NODE: NodeStatus = {
   confirmed: 4,
   isConfirmed: true,
   memoryBytes: 8 * 1024 ** 3,
+  promisedBytes: 3 * 1024 ** 3,
   engine: '28.5.2',
   version: '1.2.0',
   instances: 3,
+}
+
+const WORKER: WorkerStatus = {
+  ...{ process: 'boot 4712 1 b', host: 'builder-1', places: 2, version: '1.2.0' },
+  ...{ silentMs: 9000, builds: 1 },
+}
+
+const CONTROL: ControlStatus = {
+  process: 'c1',
+  host: 'control-1',
+  version: '1.2.0',
+  isLeading: true,
+  edges: 1,
+  nodes: 1,
 }
 
 const WELL: ClusterStatus = {
   isShared: true,
   version: '1.2.0',
   leader: { term: 7, holder: 'control-1 4711 a', silentMs: 1500 },
-  controls: [
-    { process: 'c1', edges: 1, nodes: 1 },
-    { process: 'c2', edges: 0, nodes: 0 },
-  ],
+  controls: [CONTROL, { ...CONTROL, process: 'c2', isLeading: false, edges: 0, nodes: 0 }],
   lastPurge: 100,
   edges: [{ process: 'sydney-1: a 1 1 b', control: 'c1', applied: 90, behind: 10 }],
+  workers: [WORKER],
   rules: { revision: 4, edges: 3 },
   nodes: [NODE],
   working: [],
@@ -46,7 +59,7 @@ const withNode = (change: Partial<NodeStatus>): ClusterStatus => ({
 
 test('nothing is wrong with a cluster in order, nor with one machine', () => {
   assert.deepEqual(findings(WELL), [])
-  const alone = { isShared: false, leader: null, controls: [], edges: [], rules: null, nodes: [] }
+  const alone = { isShared: false, leader: null, controls: [], edges: [], workers: [], rules: null, nodes: [] }
   assert.deepEqual(findings({ ...WELL, ...alone }), [])
 })
 
@@ -57,14 +70,25 @@ const CASES: Record<string, [ClusterStatus, RegExp]> = {
     { ...WELL, leader: { term: 7, holder: 'control-1 4711 a', silentMs: 65_000 } },
     /^control broken no control process leads: control-1 4711 a was last seen 65 s ago/,
   ],
-  'one control process is left': [
-    { ...WELL, controls: [{ process: 'c1', edges: 1, nodes: 1 }] },
-    /^control weaker there is one control process/,
+  'one control process is left': [{ ...WELL, controls: [CONTROL] }, /^control weaker there is one control process/],
+  'a control process has another version': [
+    { ...WELL, controls: [CONTROL, { ...CONTROL, process: 'boot 4711 1 b', version: '1.1.0' }] },
+    /^control process control-1 4711 weaker it runs Headland 1\.1\.0, and this is 1\.2\.0/,
   ],
   'there is no edge': [{ ...WELL, edges: [] }, /^edges broken no edge follows a control process/],
   'an edge followed a process that is gone': [
     { ...WELL, edges: [{ process: 'e', control: 'gone', applied: 0, behind: 0 }] },
     /^edges weaker 1 of 1 edges followed a control process that is gone/,
+  ],
+  'there is no worker': [{ ...WELL, workers: [] }, /^workers broken there is no worker, so nothing is built/],
+  'a worker is silent': [
+    { ...WELL, workers: [WORKER, { ...WORKER, process: 'boot 4713 1 b', silentMs: 61_000 }] },
+    /^worker builder-1 4713 weaker it was last seen 61 s ago/,
+  ],
+  'the only worker is silent': [{ ...WELL, workers: [{ ...WORKER, silentMs: 61_000 }] }, /^workers broken/],
+  'a worker has another version': [
+    { ...WELL, workers: [{ ...WORKER, version: '1.1.0' }] },
+    /^worker builder-1 4712 weaker it runs Headland 1\.1\.0, and this is 1\.2\.0/,
   ],
   'no address may call apps': [
     { ...WELL, rules: { revision: 4, edges: 0 } },
@@ -121,4 +145,19 @@ test('a process is shown by the name of its token or the start of its machine, a
   assert.equal(shownProcess(process), '3f2a91c0 4711')
   assert.equal(shownProcess(`sydney-1: ${process}`), 'sydney-1 4711')
   assert.equal(shownProcess('another name'), 'another name')
+})
+
+test('parts of one process are the same process, and another one is not', () => {
+  const process = '3f2a91c0-1111-4111-8111-111111111111/pid:[4026531836] 4711 123456'
+  assert.equal(isSameProcess(`${process} a`, `${process} b`), true)
+  assert.equal(isSameProcess(`${process} a`, `${process.replace('4711', '4712')} a`), false)
+})
+
+test('a process has the name of its host where that is on record', () => {
+  const label = createLabels([
+    { process: 'boot 4711 1 a', host: 'control-1' },
+    { process: 'boot 4712 1 a', host: '' },
+  ])
+  assert.equal(label('boot 4711 1 b'), 'control-1 4711')
+  assert.equal(label('boot 4712 1 b'), '- 4712')
 })

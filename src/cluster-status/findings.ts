@@ -1,9 +1,14 @@
 /** What is wrong with a cluster, and what to do about it: pure. */
-import type { Finding } from '../command.ts'
-import type { ClusterStatus, NodeStatus } from './status.ts'
+import { createLabels } from './process-names.ts'
+import type { ClusterStatus, NodeStatus, WorkerStatus } from './status.ts'
+
+/** `weaker`: it works, with less protection or reserve; `broken`: something does not work. */
+export type Finding = { part: string; state: 'weaker' | 'broken'; found: string; advice: string }
 
 /** Several times as long as the leader may be silent before another process takes over. */
 const LEADER_SILENT_MS = 30_000
+/** Several times as long as a worker is silent between two records of it. */
+const WORKER_SILENT_MS = 60_000
 /** The first one that applies all restrictions of apps. */
 const MIN_ENGINE = 25
 
@@ -15,13 +20,14 @@ export function findings(status: ClusterStatus): Finding[] {
   return [
     ...ofControl(status),
     ...ofEdges(status),
+    ...ofWorkers(status),
     ...ofRules(status),
     ...ofRegions(status),
     ...status.nodes.flatMap((node) => ofNode(node, status)),
   ]
 }
 
-function ofControl({ isShared, leader, controls }: ClusterStatus): Finding[] {
+function ofControl({ isShared, leader, controls, version }: ClusterStatus): Finding[] {
   if (!isShared) return []
   const start = 'Look at the control machines: systemctl status headland, and the log of each.'
   if (!leader) return [broken('control', 'no control process has led yet', start)]
@@ -29,9 +35,20 @@ function ofControl({ isShared, leader, controls }: ClusterStatus): Finding[] {
     const seconds = Math.round(leader.silentMs / 1000)
     return [broken('control', `no control process leads: ${leader.holder} was last seen ${seconds} s ago`, start)]
   }
-  return controls.length < 2
-    ? [weaker('control', 'there is one control process, and none to take over', 'Start another on a second machine.')]
-    : []
+  const alone =
+    controls.length < 2
+      ? [weaker('control', 'there is one control process, and none to take over', 'Start another on a second machine.')]
+      : []
+  return [...alone, ...controls.flatMap((control) => ofVersion('control process', control, version))]
+}
+
+/** Empty where it is not known. */
+type Versioned = { process: string; host: string; version: string }
+
+function ofVersion(kind: string, one: Versioned, current: string): Finding[] {
+  if (one.version === '' || one.version === current) return []
+  const part = `${kind} ${createLabels([one])(one.process)}`
+  return [weaker(part, `it runs Headland ${one.version}, and this is ${current}`, 'Upgrade one of them.')]
 }
 
 function ofEdges({ edges, controls, nodes }: ClusterStatus): Finding[] {
@@ -54,6 +71,33 @@ function ofEdges({ edges, controls, nodes }: ClusterStatus): Finding[] {
         ),
       ]
     : []
+}
+
+function ofWorkers({ workers, nodes, version }: ClusterStatus): Finding[] {
+  const there = workers.filter(({ silentMs }) => silentMs <= WORKER_SILENT_MS)
+  if (there.length === 0 && nodes.length > 0)
+    return [
+      broken(
+        'workers',
+        'there is no worker, so nothing is built',
+        'Start one: serve with roles worker, on a machine for builds.',
+      ),
+    ]
+  return workers.flatMap((worker) => ofWorker(worker, version))
+}
+
+function ofWorker(worker: WorkerStatus, current: string): Finding[] {
+  const { process, silentMs } = worker
+  const part = `worker ${createLabels([worker])(process)}`
+  if (silentMs > WORKER_SILENT_MS)
+    return [
+      weaker(
+        part,
+        `it was last seen ${Math.round(silentMs / 1000)} s ago`,
+        'Look at its machine, and whether it reaches the database. If it was removed, it is forgotten after an hour.',
+      ),
+    ]
+  return ofVersion('worker', worker, current)
 }
 
 function ofRules({ rules, nodes }: ClusterStatus): Finding[] {

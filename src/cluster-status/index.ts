@@ -1,0 +1,5 @@
+export { type Finding, findings } from './findings.ts'
+export { createLabels } from './process-names.ts'
+export { createProcessRecords, type ProcessRow, recordProcess } from './process-records.ts'
+export { toResource } from './resource.ts'
+export { type ClusterStatus, knownHosts, readStatus } from './status.ts'
