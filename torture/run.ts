@@ -55,7 +55,7 @@ function print({ violations, actions, faults, restarts, calls, refusals, visits,
   say(`refusals    ${inWords(refusals)}`)
   say(`visits      ${inWords(visits)}`)
   say(`violations  ${violations.length}`)
-  if (kept) say(`\nThe data is in ${kept.dataDir} (a mount), the log of the service in ${kept.log}.\nAgain: ${command}`)
+  if (kept) say(`\nThe data is in ${kept.data}, the log of the service in ${kept.log}.\nAgain: ${command}`)
 }
 
 function inWords(counts: Record<string, number>): string {

@@ -11,7 +11,9 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { type Scope, temporaryFolder } from '../folder.ts'
+import { until } from '../until.ts'
 import { BASE_FILES, BASE_IMAGE, CERTIFICATES, CLI_PLUGINS, dockerEnvironment } from './docker-packages.ts'
+import { childrenOf } from './process-tree.ts'
 
 const MAX_MS = 300_000
 const STOP_MS = 30_000
@@ -44,6 +46,20 @@ const MACHINE = `
   exec docker-init -s -- "$@"
 `
 
+/** Runs the engine, and again after it was killed where the file says so. A request to end is passed on. */
+const ENGINE = `
+  again="$1"
+  shift
+  trap 'kill "$pid"' TERM
+  while
+    "$@" &
+    pid=$!
+    while wait "$pid" || code=$?; kill -0 "$pid" 2> /dev/null; do :; done
+    [ -e "$again" ]
+  do rm "$again"; done
+  exit "\${code:-0}"
+`
+
 /** Runs the clean-up functions one after the other, the last one first: what is removed is not used by a process any more. */
 export function inReverse(test: Scope): Scope {
   const ends: (() => unknown)[] = []
@@ -65,6 +81,8 @@ export type Machine = DockerEngine & {
   /** Its first process, by whose id its namespaces are entered. */
   pid: number
   socketPath: string
+  /** Kills the engine alone, and resolves when a new one answers. It ends the containers that it finds. */
+  restartEngine(): Promise<void>
 }
 
 type MachineOptions = {
@@ -85,7 +103,9 @@ export async function startMachine(
   await mkdir(join(folder, 'cgroup'))
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ cliPluginsExtraDirs: [CLI_PLUGINS] }))
   const environment = { ...dockerEnvironment(), HOME: folder, DOCKER_HOST: socket, DOCKER_CONFIG: folder }
+  const again = join(folder, 'again')
   const daemon = [
+    ...['sh', '-uc', ENGINE, 'sh', again],
     ...['dockerd', '--host', socket, '--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec')],
     ...['--pidfile', join(folder, 'pid'), '--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${group}`],
     ...flags,
@@ -100,17 +120,33 @@ export async function startMachine(
   t.after(() => end(machine, () => firstOf(machine)))
   await untilItListens(machine)
   const pid = firstOf(machine) as number
+  const docker = async (...args: string[]) => {
+    const options = { env: environment, timeout: MAX_MS, maxBuffer: 2 ** 24 }
+    return (await promisify(execFile)('docker', args, options)).stdout.trim()
+  }
   return {
     environment,
     socketPath,
     pid,
     inside: ['nsenter', `--net=/proc/${pid}/ns/net`],
-    async docker(...args) {
-      const options = { env: environment, timeout: MAX_MS, maxBuffer: 2 ** 24 }
-      return (await promisify(execFile)('docker', args, options)).stdout.trim()
+    docker,
+    async restartEngine() {
+      writeFileSync(again, '')
+      const before = engineOf(pid)
+      if (before === undefined) throw new Error('the engine does not run')
+      process.kill(before, 'SIGKILL')
+      const answers = () => docker('info').then(Boolean, () => false)
+      const isBack = async () => ![before, undefined].includes(engineOf(pid)) && (await answers())
+      await until(isBack, 'the engine is back')
     },
   }
 }
+
+/** The first process started a shell, and that the engine. */
+const engineOf = (first: number): number | undefined =>
+  childrenOf(first)
+    .flatMap(({ pid }) => childrenOf(pid))
+    .find(({ command }) => command[0] === 'dockerd')?.pid
 
 /** The first process of the namespace, which sees itself as number 1. */
 const firstOf = ({ pid }: ChildProcess): number | undefined =>
