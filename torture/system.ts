@@ -57,6 +57,8 @@ export type System = {
   violations: Violation[]
   restarts(): number
 
+  /** Resolves when everything that was broken is back. */
+  settle(): Promise<void>
   /** What belongs to no live environment, once nothing is done any more. */
   leftWhenQuiet(found: Inspected): Promise<string[]>
   /** Stops all of it, and resolves to what is wrong afterwards. */

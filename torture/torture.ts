@@ -88,6 +88,7 @@ export async function torture(t: Scope, options: TortureOptions): Promise<Outcom
     runRude({ system, tenants, next: planRude(seed, count), count: actions.count }, over),
     runFaults({ system, journal, next: planFaults(seed, system.plan), count: faults.count }, over),
   ])
+  await system.settle()
   const found = await inspect(system, journal, names)
   ending.abort()
   await Promise.all([guarding, ...watching])

@@ -32,35 +32,38 @@ export async function untilNothing(
 /** `startedAt`: when the current process was started, by the machine's clock. */
 type Quiet = { dataDir: string; startedAt: number }
 
-export const leftWhenQuiet = ({ dataDir, startedAt }: Quiet, live: Inspected['live']): Promise<string[]> =>
-  untilNothing(() => {
-    const of = { dataDir } as TestService
-    const cgroups = cgroupsIn(of)
-    const apps = cgroups.filter((cgroup) => cgroup.endsWith('_app'))
-    const servers = [...live.values()].filter(({ isServer }) => isServer).length
-    const environments = new Map([...live].map(([name, { deployment }]) => [idOf(name), deployment]))
-    const folder = (...path: string[]) => join(dataDir, ...path)
-    return [
-      ...cgroups.filter((cgroup) => !cgroup.endsWith('_app')).map((cgroup) => `cgroup ${cgroup}`),
-      ...(apps.length > servers ? [`${apps.length} groups of apps, with ${servers} servers live: ${apps}`] : []),
-      ...(linksOf(of).length > apps.length ? [`${linksOf(of).length} links for ${apps.length} apps`] : []),
-      ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
-      // An upload that a killed process was receiving is swept an hour later.
-      ...namesIn(folder('blobs', 'aside'))
-        .filter((name) => statSync(folder('blobs', 'aside', name)).mtimeMs > startedAt)
-        .map((name) => `draft of an upload ${name}`),
-      ...namesIn(folder('environments')).flatMap((id) =>
-        environments.has(id)
-          ? [
-              ...namesIn(folder('environments', id, 'work')).map((name) => `work folder ${id} ${name}`),
-              ...namesIn(folder('environments', id, 'run'))
-                .filter((name) => name !== environments.get(id))
-                .map((name) => `folder of a retired app ${id} ${name}`),
-            ]
-          : [`folder of an environment that is gone ${id}`],
-      ),
-    ]
-  })
+export const leftWhenQuiet = (machine: Quiet, live: Inspected['live']): Promise<string[]> =>
+  untilNothing(() => leftOnDisk(machine, live))
+
+/** Programs and files of jobs and apps, at this moment. */
+export function leftOnDisk({ dataDir, startedAt }: Quiet, live: Inspected['live']): string[] {
+  const of = { dataDir } as TestService
+  const cgroups = cgroupsIn(of)
+  const apps = cgroups.filter((cgroup) => cgroup.endsWith('_app'))
+  const servers = [...live.values()].filter(({ isServer }) => isServer).length
+  const environments = new Map([...live].map(([name, { deployment }]) => [idOf(name), deployment]))
+  const folder = (...path: string[]) => join(dataDir, ...path)
+  return [
+    ...cgroups.filter((cgroup) => !cgroup.endsWith('_app')).map((cgroup) => `cgroup ${cgroup}`),
+    ...(apps.length > servers ? [`${apps.length} groups of apps, with ${servers} servers live: ${apps}`] : []),
+    ...(linksOf(of).length > apps.length ? [`${linksOf(of).length} links for ${apps.length} apps`] : []),
+    ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
+    // An upload that a killed process was receiving is swept an hour later.
+    ...namesIn(folder('blobs', 'aside'))
+      .filter((name) => statSync(folder('blobs', 'aside', name)).mtimeMs > startedAt)
+      .map((name) => `draft of an upload ${name}`),
+    ...namesIn(folder('environments')).flatMap((id) =>
+      environments.has(id)
+        ? [
+            ...namesIn(folder('environments', id, 'work')).map((name) => `work folder ${id} ${name}`),
+            ...namesIn(folder('environments', id, 'run'))
+              .filter((name) => name !== environments.get(id))
+              .map((name) => `folder of a retired app ${id} ${name}`),
+          ]
+        : [`folder of an environment that is gone ${id}`],
+    ),
+  ]
+}
 
 export const leftWhenStopped = (dataDir: string, addresses: readonly string[]): Promise<string[]> =>
   untilNothing(async () => {

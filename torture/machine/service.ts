@@ -139,6 +139,7 @@ export async function openMachine(t: Scope, world: World, accounts: readonly str
     guard,
     violations,
     restarts: () => restarts,
+    settle: async () => undefined,
     leftWhenQuiet: ({ live }) => leftWhenQuiet({ dataDir, startedAt }, live),
 
     async stop() {

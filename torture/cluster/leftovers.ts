@@ -1,0 +1,85 @@
+/** Leftovers in a cluster that belong to no live environment, once nothing is done any more. */
+import { createHash } from 'node:crypto'
+import { LABELS } from '../../src/swarm/names.ts'
+import type { Inspected } from '../inspect.ts'
+import { leftOnDisk, untilNothing } from '../machine/leftovers.ts'
+import { signalTo } from '../processes.ts'
+import type { Cluster } from './cluster.ts'
+
+/** What was retired has half a minute for its last requests; an app that a dead process has left is looked for each minute. */
+const TIMEOUT_MS = 180_000
+
+type IsWanted = (deployment: string | undefined) => boolean
+
+export async function leftInCluster(cluster: Cluster, { live }: Inspected): Promise<string[]> {
+  const { controls, worker } = cluster
+  const deployments = new Set([...live.values()].flatMap(({ deployment, isServer }) => (isServer ? deployment : [])))
+  // Each process collects what is unused at its start.
+  for (const member of [...controls, worker]) signalTo(member.service().pid, 'SIGHUP')
+  const startedAt = Date.now()
+  const sites = new Map([...live].map(([name, { deployment }]) => [name, { deployment, isServer: false }]))
+  return untilNothing(async () => {
+    const held = new Set(await column(cluster, HELD))
+    const isWanted: IsWanted = (deployment = '') => deployments.has(deployment) || held.has(deployment)
+    const onDisk = leftOnDisk({ dataDir: worker.service().dataDir, startedAt }, sites)
+    return [
+      ...(await leftInSwarm(cluster, isWanted)),
+      ...(await leftInRows(cluster, isWanted)),
+      ...leftInStore(cluster),
+      ...onDisk.map((what) => `on the worker, ${what}`),
+    ]
+  }, TIMEOUT_MS)
+}
+
+/** Apps that may be about to go live, by what a process that died has left: they are kept for longer than a start takes. */
+const HELD = 'SELECT deployment FROM cluster_apps WHERE hold_time > 1000 * extract(epoch FROM now())'
+const APPS = 'SELECT deployment FROM cluster_apps WHERE is_gone = 0'
+const INSTANCES = 'SELECT DISTINCT deployment FROM cluster_instances'
+const OPERATIONS = 'SELECT id FROM operations WHERE done_time IS NULL'
+
+async function column({ whole }: Cluster, statement: string): Promise<string[]> {
+  const { server, settings } = whole.shared
+  return (await server.psql(statement, settings.HEADLAND_DATABASE_URL)).split('\n').filter(Boolean)
+}
+
+async function leftInSwarm({ whole }: Cluster, isWanted: IsWanted): Promise<string[]> {
+  const { docker, nodes } = whole.swarm
+  const of = ({ Spec }: { Spec: { Labels?: Readonly<Record<string, string>> } }) => Spec.Labels?.[LABELS.deployment]
+  const services = await docker.services({})
+  const secrets = (await docker.secrets({})).filter((secret) => !isWanted(of(secret)))
+  const known = new Set(services.map(({ ID }) => ID))
+  const containers = await Promise.all(
+    nodes.map(async (node) => {
+      const listed = await node.docker('ps', '--format', '{{.Label "com.docker.swarm.service.id"}} {{.Names}}')
+      const lines = listed.split('\n').filter((line) => line !== '' && !known.has(line.split(' ')[0] ?? ''))
+      return lines.map((line) => `container on ${node.hostname} without a service: ${line}`)
+    }),
+  )
+  return [
+    ...services.filter((service) => !isWanted(of(service))).map((service) => `service of ${of(service)}`),
+    ...secrets.map((secret) => `secret of ${of(secret)}`),
+    ...containers.flat(),
+  ]
+}
+
+async function leftInRows(cluster: Cluster, isWanted: IsWanted): Promise<string[]> {
+  const left = async (statement: string) => (await column(cluster, statement)).filter((found) => !isWanted(found))
+  return [
+    ...(await left(APPS)).map((deployment) => `row of the app ${deployment}`),
+    ...(await left(INSTANCES)).map((deployment) => `row of an instance of ${deployment}`),
+    ...(await column(cluster, OPERATIONS)).map((operation) => `operation ${operation} that is not done`),
+  ]
+}
+
+/** Parts of uploads that were not ended, and archives whose content is not what their name says. */
+function leftInStore({ whole }: Cluster): string[] {
+  const { objects, uploads } = whole.shared.store
+  const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex')
+  return [
+    ...[...uploads.values()].map(({ key }) => `in the object store, parts of ${key}`),
+    ...[...objects].flatMap(([key, { bytes }]) => {
+      const digest = /\/blobs\/..\/([0-9a-f]{64})$/.exec(key)?.[1]
+      return digest === undefined || digestOf(bytes) === digest ? [] : [`the archive ${key} has other content`]
+    }),
+  ]
+}
