@@ -131,5 +131,5 @@ function minVersionsOf({ calls, ended }: Records, environment: string): MinVersi
 export const minVersionAt = (records: Records, environment: string, at: number): number =>
   minVersionsOf(records, environment).findLast(({ since }) => since < at)?.version ?? 0
 
-const describe = ({ path, status, marks, cacheStatus, begun, ended }: Visit): string =>
-  `${path}: ${status} after ${Math.round(ended - begun)} ms, ${cacheStatus} ${JSON.stringify(marks)}`
+const describe = ({ edge, path, status, marks, cacheStatus, begun, ended }: Visit): string =>
+  `edge ${edge + 1}, ${path}: ${status} after ${Math.round(ended - begun)} ms, ${cacheStatus} ${JSON.stringify(marks)}`

@@ -247,6 +247,27 @@ test('an old version may be served again once it was requested', () => {
   assert.deepEqual(violations(), [])
 })
 
+test('an old version may be served by an edge that is cut off, and by no other', () => {
+  const { records, environment, upload, visited, violations, assertViolation, now } = life()
+  const begun = now()
+  upload(2)
+  environment.pages = [{ status: 200, marks: { ...MARKS, version: 2, label: 'e1-2' } }]
+  visited({}, { edge: 1 })
+  records.faults.push({ kind: 'cutEdge', spoils: 'nothing', detail: '', edge: 1, begun, ended: now() + 1 })
+  assert.deepEqual(violations(), [])
+  visited({}, { edge: 0 })
+  assertViolation(/got version 1 after version 2/)
+})
+
+test('an old version is a violation again when the edge is back', () => {
+  const { records, environment, upload, visited, assertViolation, now } = life()
+  records.faults.push({ kind: 'cutEdge', spoils: 'nothing', detail: '', edge: 1, begun: 0, ended: now() })
+  upload(2)
+  environment.pages = [{ status: 200, marks: { ...MARKS, version: 2, label: 'e1-2' } }]
+  visited({}, { edge: 1 })
+  assertViolation(/got version 1 after version 2/)
+})
+
 test('a visit that waited may get an old version that was requested meanwhile', () => {
   const { upload, called, visited, violations, now } = life()
   upload(2)
@@ -261,6 +282,16 @@ test('a purged page is a violation', () => {
   const rendered = now()
   const { caller, operation } = called('purge', { purge: {} })
   environment.ledger.push({ userAgent: caller, operation })
+  visited({ rendered })
+  assertViolation(/got a purged page/)
+})
+
+test('a purged page is a violation at an edge that is cut off, too', () => {
+  const { records, called, visited, environment, now, assertViolation } = life()
+  const rendered = now()
+  const { caller, operation } = called('purge', { purge: {} })
+  environment.ledger.push({ userAgent: caller, operation })
+  records.faults.push({ kind: 'cutEdge', spoils: 'nothing', detail: '', edge: 0, begun: 0, ended: now() + 100 })
   visited({ rendered })
   assertViolation(/got a purged page/)
 })

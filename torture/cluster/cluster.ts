@@ -28,17 +28,12 @@ const AFTERMATH_MS = 15_000
 const GUARD_MS = 200
 const SETTLE_MS = 3000
 
-type Given = {
-  accounts: readonly string[]
-  seed: number
-  /** Breaks something on purpose, to see that the checks find it. */
-  sabotage?: (cluster: Cluster) => Promise<void>
-}
+type Given = { accounts: readonly string[]; seed: number }
 
 export type Cluster = Awaited<ReturnType<typeof startMembers>>
 
 /** The scope has to end things in reverse. */
-export async function openCluster(t: Scope, world: World, { accounts, seed, sabotage }: Given): Promise<System> {
+export async function openCluster(t: Scope, world: World, { accounts, seed }: Given): Promise<System> {
   const cluster = await startMembers(t, world)
   const { whole, controls, worker, edges, members } = cluster
   const { server, settings } = whole.shared
@@ -50,7 +45,6 @@ export async function openCluster(t: Scope, world: World, { accounts, seed, sabo
     await controls[0].service().operator('accounts', 'create', account)
     logins.set(account, await controls[0].service().login('owner', account))
   }
-  await sabotage?.(cluster)
 
   function authorization(account: string): string {
     const { userId, password } = logins.get(account) as Login

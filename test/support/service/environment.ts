@@ -43,7 +43,7 @@ export async function createEnvironment(
 
 /** Asks the edge with the site's own Host header, whatever resolves that name. */
 export function siteAnswer(
-  service: TestService,
+  service: Pick<TestService, 'edge'>,
   url: string,
   path = '/',
   headers: OutgoingHttpHeaders = {},
