@@ -1,5 +1,6 @@
 /** Leftovers in a cluster that belong to no live environment, once nothing is done any more. */
 import { createHash } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
 import { LABELS } from '../../src/swarm/names.ts'
 import type { Inspected } from '../inspect.ts'
 import { leftOnDisk, untilNothing } from '../machine/leftovers.ts'
@@ -8,6 +9,8 @@ import type { Cluster } from './cluster.ts'
 
 /** What was retired has half a minute for its last requests; an app that a dead process has left is looked for each minute. */
 const TIMEOUT_MS = 180_000
+/** An archive that was just stored stays: its row may not be written yet. */
+const RECORDED_AFTER_MS = 60 * 60_000
 
 type IsWanted = (deployment: string | undefined) => boolean
 
@@ -25,7 +28,8 @@ export async function leftInCluster(cluster: Cluster, { live }: Inspected): Prom
     return [
       ...(await leftInSwarm(cluster, isWanted)),
       ...(await leftInRows(cluster, isWanted)),
-      ...leftInStore(cluster),
+      ...(await leftInStore(cluster)),
+      ...(await leftInRegistry(cluster)),
       ...onDisk.map((what) => `on the worker, ${what}`),
     ]
   }, TIMEOUT_MS)
@@ -35,6 +39,10 @@ export async function leftInCluster(cluster: Cluster, { live }: Inspected): Prom
 const HELD = 'SELECT deployment FROM cluster_apps WHERE hold_time > 1000 * extract(epoch FROM now())'
 const APPS = 'SELECT deployment FROM cluster_apps WHERE is_gone = 0'
 const INSTANCES = 'SELECT DISTINCT deployment FROM cluster_instances'
+const ARCHIVES = 'SELECT archive_digest FROM builds UNION SELECT archive_digest FROM sources'
+const MANIFESTS = 'SELECT manifest_digest FROM images'
+const IMAGES =
+  'SELECT output_digest FROM images EXCEPT SELECT output_digest FROM builds WHERE output_digest IS NOT NULL'
 const OPERATIONS = 'SELECT id FROM operations WHERE done_time IS NULL'
 
 async function column({ whole }: Cluster, statement: string): Promise<string[]> {
@@ -71,15 +79,28 @@ async function leftInRows(cluster: Cluster, isWanted: IsWanted): Promise<string[
   ]
 }
 
-/** Parts of uploads that were not ended, and archives whose content is not what their name says. */
-function leftInStore({ whole }: Cluster): string[] {
-  const { objects, uploads } = whole.shared.store
-  const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex')
+/** Parts of uploads that were not ended, archives of no build, and those whose content is not what their name says. */
+async function leftInStore(cluster: Cluster): Promise<string[]> {
+  const { objects, uploads } = cluster.whole.shared.store
+  const needed = new Set((await column(cluster, ARCHIVES)).map((digest) => digest.split(':').at(-1)))
+  const recordedUntil = Date.now() - RECORDED_AFTER_MS
+  const archives = [...objects].flatMap(([key, { bytes, time }]): string[] => {
+    const digest = /\/blobs\/..\/([0-9a-f]{64})$/.exec(key)?.[1]
+    if (digest === undefined) return []
+    if (createHash('sha256').update(bytes).digest('hex') !== digest) return [`the archive ${key} has other content`]
+    return needed.has(digest) || time > recordedUntil ? [] : [`in the object store, the archive ${key} of no build`]
+  })
+  return [...[...uploads.values()].map(({ key }) => `in the object store, parts of ${key}`), ...archives]
+}
+
+/** Images of outputs that no build has any more, and images without a row. */
+async function leftInRegistry(cluster: Cluster): Promise<string[]> {
+  const { folder } = cluster.whole.shared.registry
+  const known = new Set((await column(cluster, MANIFESTS)).map((digest) => digest.split(':').at(-1)))
+  const files = await readdir(folder, { recursive: true })
+  const stored = files.flatMap((file) => /_manifests\/revisions\/sha256\/([0-9a-f]{64})\/link$/.exec(file)?.[1] ?? [])
   return [
-    ...[...uploads.values()].map(({ key }) => `in the object store, parts of ${key}`),
-    ...[...objects].flatMap(([key, { bytes }]) => {
-      const digest = /\/blobs\/..\/([0-9a-f]{64})$/.exec(key)?.[1]
-      return digest === undefined || digestOf(bytes) === digest ? [] : [`the archive ${key} has other content`]
-    }),
+    ...(await column(cluster, IMAGES)).map((output) => `image of ${output}, which no build has`),
+    ...stored.filter((digest) => !known.has(digest)).map((digest) => `image ${digest} in the registry without a row`),
   ]
 }
