@@ -2,15 +2,17 @@
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { LABELS } from '../../src/swarm/names.ts'
+import { until } from '../../test/support/until.ts'
 import type { Inspected } from '../inspect.ts'
 import { leftOnDisk, untilNothing } from '../machine/leftovers.ts'
-import { signalTo } from '../processes.ts'
+import { isRunning, roleOf, signalTo } from '../processes.ts'
 import type { Cluster } from './cluster.ts'
+import type { Member } from './member.ts'
 
 /** What was retired has half a minute for its last requests; an app that a dead process has left is looked for each minute. */
 const TIMEOUT_MS = 180_000
 /** An archive that was just stored stays: its row may not be written yet. */
-const RECORDED_AFTER_MS = 60 * 60_000
+const RECORDED_AFTER_MS = 6 * 60_000
 
 type IsWanted = (deployment: string | undefined) => boolean
 
@@ -18,7 +20,7 @@ export async function leftInCluster(cluster: Cluster, { live }: Inspected): Prom
   const { controls, worker } = cluster
   const deployments = new Set([...live.values()].flatMap(({ deployment, isServer }) => (isServer ? deployment : [])))
   // Each process collects what is unused at its start.
-  for (const member of [...controls, worker]) signalTo(member.service().pid, 'SIGHUP')
+  await Promise.all([...controls.map((control) => reload(control, 'control')), reload(worker, 'worker')])
   const startedAt = Date.now()
   const sites = new Map([...live].map(([name, { deployment }]) => [name, { deployment, isServer: false }]))
   return untilNothing(async () => {
@@ -33,6 +35,14 @@ export async function leftInCluster(cluster: Cluster, { live }: Inspected): Prom
       ...onDisk.map((what) => `on the worker, ${what}`),
     ]
   }, TIMEOUT_MS)
+}
+
+/** Resolves when a new process has taken over. */
+async function reload(member: Member, role: 'control' | 'worker') {
+  const { pid } = member.service()
+  const before = roleOf(pid, role)
+  signalTo(pid, 'SIGHUP')
+  await until(() => before === undefined || !isRunning(before), 'the new process has taken over')
 }
 
 /** Apps that may be about to go live, by what a process that died has left: they are kept for longer than a start takes. */
