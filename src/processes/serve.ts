@@ -89,7 +89,10 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
 
   try {
     const sockets = await openSockets(config)
-    const start = createStarts({ clock, log, config, sockets, onDeath, commandOf: (role) => commandOf(program, role) })
+    const start = createStarts({
+      ...{ clock, log, config, sockets, onDeath, stopping: stopping.signal },
+      commandOf: (role) => commandOf(program, role),
+    })
     // Visitors are answered from here on, with the routes and the cache of the last run.
     const [agent] = await Promise.all([
       hasAgent ? start.agent(moveTo) : undefined,

@@ -19,8 +19,8 @@ import { siteAnswer } from '../support/service/environment.ts'
 const skip = NEEDS_OWN_NETWORK.skip || NEEDS_SWARM.skip || NEEDS_REGISTRY.skip || NEEDS_POSTGRES.skip
 
 const AT_LEAST = { faults: 3, acknowledged: 20, pages: 50 }
-/** Enough for the checks to see one page twice. */
-const WITHOUT_FAULTS = { seconds: 12, seed: 3, accounts: 1 }
+/** Enough for pages that were stored, then purged or replaced, and asked for again. */
+const WITHOUT_FAULTS = { seconds: 15, seed: 3, accounts: 1, atLeast: { faults: 1, acknowledged: 60, pages: 150 } }
 
 const OPTIONS = { seconds: 25, seed: 3, accounts: 2, atLeast: AT_LEAST }
 
@@ -42,7 +42,7 @@ test('an edge that ignores purges and deployments is found by the checks', { ski
     const edges = [first, await startDeafEdge(scope, second)]
     // One that does nothing.
     const plan = { ...system.plan, weights: { killBuild: 1 }, meanwhile: { nothing: 1 } }
-    return { ...system, plan, edges: () => edges }
+    return { ...system, pace: 1, plan, edges: () => edges }
   }
   const { violations } = await torture(inReverse(t), { ...WITHOUT_FAULTS, open: withDeafEdge })
   const found = violations.map(({ what }) => what)

@@ -10,16 +10,22 @@ import type { Cluster } from './cluster.ts'
 import type { Member } from './member.ts'
 
 /** What was retired has half a minute for its last requests; an app that a dead process has left is looked for each minute. */
-const TIMEOUT_MS = 180_000
+const TIMEOUT_MS = 120_000
 /** An archive that was just stored stays: its row may not be written yet. */
 const RECORDED_AFTER_MS = 6 * 60_000
 
 type IsWanted = (deployment: string | undefined) => boolean
 
-export async function leftInCluster(cluster: Cluster, { live }: Inspected): Promise<string[]> {
+export async function leftInCluster(cluster: Cluster, found: Inspected): Promise<string[]> {
+  const left = await leftAfterRounds(cluster, found)
+  // What another process gave up after the leader had looked goes with the next round, which is an hour later otherwise.
+  return left.length === 0 ? [] : leftAfterRounds(cluster, found)
+}
+
+/** Each process collects what is unused at its start. */
+async function leftAfterRounds(cluster: Cluster, { live }: Inspected): Promise<string[]> {
   const { controls, worker } = cluster
   const deployments = new Set([...live.values()].flatMap(({ deployment, isServer }) => (isServer ? deployment : [])))
-  // Each process collects what is unused at its start.
   await Promise.all([...controls.map((control) => reload(control, 'control')), reload(worker, 'worker')])
   const startedAt = Date.now()
   const sites = new Map([...live].map(([name, { deployment }]) => [name, { deployment, isServer: false }]))
