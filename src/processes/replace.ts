@@ -105,7 +105,7 @@ async function startBeside(
   } catch (error) {
     for (const step of undo) await step()
     // The socket at which edges connect is the one of the control process that has ended.
-    old.control?.send({ kind: 'relisten' })
+    if (!stopping.aborted) old.control?.send({ kind: 'relisten' })
     throw error
   }
 }
