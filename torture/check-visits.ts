@@ -4,6 +4,7 @@
  */
 import {
   deletionsOf,
+  type Fault,
   idOf,
   type Purge,
   type RecordedCall,
@@ -29,6 +30,8 @@ type Knowledge = {
   minVersions: MinVersion[]
   purges: RecordedCall[]
   deletedAt: number
+  /** Faults that cut an edge off. */
+  cuts: Fault[]
 }
 
 function knowledgeOf(records: Records, environment: string): Knowledge {
@@ -44,6 +47,7 @@ function knowledgeOf(records: Records, environment: string): Knowledge {
     minVersions: minVersionsOf(records, environment),
     purges: calls.filter(({ kind, outcome }) => kind === 'purge' && outcome === 'acknowledged'),
     deletedAt: Math.min(Number.POSITIVE_INFINITY, ...deletions),
+    cuts: records.faults.filter(({ edge }) => edge !== undefined),
   }
 }
 
@@ -59,13 +63,19 @@ function crossed({ account, id, labels }: Knowledge, { status, marks, path }: Vi
 }
 
 /** A visit may wait for an edge that is back, and get what became live meanwhile. */
-function older({ minVersions }: Knowledge, { marks, begun, ended }: Visit): string | undefined {
-  const atBegin = minVersions.findLast(({ since }) => since < begun)?.version ?? 0
+function older({ minVersions, cuts }: Knowledge, visit: Visit): string | undefined {
+  const { marks, begun, ended } = visit
+  const atBegin = minVersions.findLast(({ since }) => since < begun)
   const meanwhile = minVersions.filter(({ since }) => since >= begun && since < ended)
-  const minVersion = Math.min(atBegin, ...meanwhile.map(({ version }) => version))
+  const minVersion = Math.min(atBegin?.version ?? 0, ...meanwhile.map(({ version }) => version))
   if (!marks || marks.version >= minVersion) return undefined
+  if (isCutOff(cuts, visit, atBegin?.since)) return undefined
   return `a visitor got version ${marks.version} after version ${minVersion} had gone live`
 }
+
+/** An edge that is cut off from all control processes goes on with the deployments that it was told last. */
+const isCutOff = (cuts: readonly Fault[], { edge, begun }: Visit, since = Number.NEGATIVE_INFINITY): boolean =>
+  cuts.some((cut) => cut.edge === edge && cut.begun < begun && cut.ended > since)
 
 /**
  * A page that was rendered before a purge was sent, and served to a request that began after the purge was
@@ -86,8 +96,9 @@ function covers({ paths, tags }: Purge = {}, path: string): boolean {
 
 export const tagOf = (path: string): string => `page-${path.slice(1)}`
 
-function afterDeletion({ deletedAt }: Knowledge, { status, begun }: Visit): string | undefined {
-  return status === 200 && begun > deletedAt ? 'a visitor got a page after the environment was deleted' : undefined
+function afterDeletion({ deletedAt, cuts }: Knowledge, visit: Visit): string | undefined {
+  const isWrong = visit.status === 200 && visit.begun > deletedAt && !isCutOff(cuts, visit, deletedAt)
+  return isWrong ? 'a visitor got a page after the environment was deleted' : undefined
 }
 
 type MinVersion = { since: number; version: number }
@@ -120,5 +131,5 @@ function minVersionsOf({ calls, ended }: Records, environment: string): MinVersi
 export const minVersionAt = (records: Records, environment: string, at: number): number =>
   minVersionsOf(records, environment).findLast(({ since }) => since < at)?.version ?? 0
 
-const describe = ({ path, status, marks, cacheStatus, begun, ended }: Visit): string =>
-  `${path}: ${status} after ${Math.round(ended - begun)} ms, ${cacheStatus} ${JSON.stringify(marks)}`
+const describe = ({ edge, path, status, marks, cacheStatus, begun, ended }: Visit): string =>
+  `edge ${edge + 1}, ${path}: ${status} after ${Math.round(ended - begun)} ms, ${cacheStatus} ${JSON.stringify(marks)}`

@@ -33,12 +33,12 @@ function life() {
     return call
   }
   function visited(marks: Partial<Marks> = {}, more: Partial<Visit> = {}) {
-    const visit = { environment: ENVIRONMENT, path: '/', begun: ++time, ended: ++time, status: 200, cacheStatus: 'hit' }
-    records.visits.push({ ...visit, marks: { ...MARKS, ...marks }, ...more })
+    const visit = { environment: ENVIRONMENT, edge: 0, path: '/', begun: ++time, ended: ++time, status: 200 }
+    records.visits.push({ ...visit, cacheStatus: 'hit', marks: { ...MARKS, ...marks }, ...more })
   }
   const environment: FoundEnvironment = {
     ...{ name: ENVIRONMENT, build: 'b1', variables: { MARK: 'blue' }, ledger: [] },
-    page: { status: 200, marks: MARKS },
+    pages: [{ status: 200, marks: MARKS }],
   }
   const found: FoundState = { apps: [APP], environments: [environment], operations: new Map() }
   const upload = (version: number) => called('upload', { upload: { version, kind: 'server', label: `e1-${version}` } })
@@ -198,7 +198,7 @@ test('a rebuild that joined an upload whose response was lost is no violation', 
 test('a rebuild of another archive than the last one is a violation', () => {
   const { environment, called, assertViolation } = life()
   called('upload', { upload: { version: 2, kind: 'server', label: 'e1-2' }, operation: '' })
-  environment.rebuilt = MARKS
+  environment.rebuilt = [MARKS]
   assertViolation(/a rebuild made version 1/)
 })
 
@@ -207,7 +207,7 @@ test('a rebuild of the archive before an upload that was cancelled is no violati
   const { operation } = upload(2)
   called('cancel', { operation: '' })
   records.ended.set(operation, { operation, at: 100, error: 'OPERATION_CANCELLED' })
-  environment.rebuilt = MARKS
+  environment.rebuilt = [MARKS]
   assert.deepEqual(violations(), [])
 })
 
@@ -215,7 +215,7 @@ test('a rebuild of the archive that a rollback pinned is no violation', () => {
   const { environment, called, violations } = life()
   called('upload', { upload: { version: 2, kind: 'server', label: 'e1-2' }, operation: '' })
   called('activate', { activated: 1, operation: '' })
-  environment.rebuilt = MARKS
+  environment.rebuilt = [MARKS]
   assert.deepEqual(violations(), [])
 })
 
@@ -234,7 +234,7 @@ test('a page of another environment is a violation', () => {
 test('an old version that is served after a new one went live is a violation', () => {
   const { environment, upload, visited, assertViolation } = life()
   upload(2)
-  environment.page = { status: 200, marks: { ...MARKS, version: 2, label: 'e1-2' } }
+  environment.pages = [{ status: 200, marks: { ...MARKS, version: 2, label: 'e1-2' } }]
   visited()
   assertViolation(/got version 1 after version 2/)
 })
@@ -245,6 +245,27 @@ test('an old version may be served again once it was requested', () => {
   called('activate', { activated: 1 })
   visited()
   assert.deepEqual(violations(), [])
+})
+
+test('an old version may be served by an edge that is cut off, and by no other', () => {
+  const { records, environment, upload, visited, violations, assertViolation, now } = life()
+  const begun = now()
+  upload(2)
+  environment.pages = [{ status: 200, marks: { ...MARKS, version: 2, label: 'e1-2' } }]
+  visited({}, { edge: 1 })
+  records.faults.push({ kind: 'cutEdge', spoils: 'nothing', detail: '', edge: 1, begun, ended: now() + 1 })
+  assert.deepEqual(violations(), [])
+  visited({}, { edge: 0 })
+  assertViolation(/got version 1 after version 2/)
+})
+
+test('an old version is a violation again when the edge is back', () => {
+  const { records, environment, upload, visited, assertViolation, now } = life()
+  records.faults.push({ kind: 'cutEdge', spoils: 'nothing', detail: '', edge: 1, begun: 0, ended: now() })
+  upload(2)
+  environment.pages = [{ status: 200, marks: { ...MARKS, version: 2, label: 'e1-2' } }]
+  visited({}, { edge: 1 })
+  assertViolation(/got version 1 after version 2/)
 })
 
 test('a visit that waited may get an old version that was requested meanwhile', () => {
@@ -261,6 +282,16 @@ test('a purged page is a violation', () => {
   const rendered = now()
   const { caller, operation } = called('purge', { purge: {} })
   environment.ledger.push({ userAgent: caller, operation })
+  visited({ rendered })
+  assertViolation(/got a purged page/)
+})
+
+test('a purged page is a violation at an edge that is cut off, too', () => {
+  const { records, called, visited, environment, now, assertViolation } = life()
+  const rendered = now()
+  const { caller, operation } = called('purge', { purge: {} })
+  environment.ledger.push({ userAgent: caller, operation })
+  records.faults.push({ kind: 'cutEdge', spoils: 'nothing', detail: '', edge: 0, begun: 0, ended: now() + 100 })
   visited({ rendered })
   assertViolation(/got a purged page/)
 })

@@ -21,9 +21,10 @@ export type FoundEnvironment = {
   build: string
   variables: Record<string, string>
   ledger: { userAgent: string; operation: string }[]
-  page: { status: number; marks: Marks | undefined }
+  /** Through each edge. */
+  pages: { status: number; marks: Marks | undefined }[]
   /** After one more rebuild, if that succeeded. */
-  rebuilt?: Marks | undefined
+  rebuilt?: Marks[] | undefined
 }
 
 /** The state that the service reports when it is idle. */
@@ -132,6 +133,14 @@ function checkOperations(records: Records, { operations }: FoundState): Violatio
 
 /** How often the service may be killed during one operation before it abandons that; see MAX_ATTEMPTS of the worker. */
 const KILLS_OF_ONE_OPERATION = 5
+const KILLS: ReadonlySet<string> = new Set([
+  'killControl',
+  'killLeader',
+  'killOther',
+  'loseControl',
+  'killWorker',
+  'loseWorker',
+])
 
 /**
  * Whether something explains the error: a newer upload, a cancel, a broken archive, or a fault that makes such work
@@ -146,7 +155,7 @@ function isExcused({ calls, ended, faults }: Records, call: RecordedCall, error:
     return calls.some((other) => other.kind === 'cancel' && other.about === call.about && mayBeDone(other))
   }
   if (error === 'OPERATION_ABANDONED') {
-    return during.filter(({ kind }) => kind === 'killControl').length >= KILLS_OF_ONE_OPERATION
+    return during.filter(({ kind }) => KILLS.has(kind)).length >= KILLS_OF_ONE_OPERATION
   }
   // A rebuild builds the last archive: any that may have been the last by then.
   const archives = new Set(
@@ -218,25 +227,23 @@ function checkVariables({ calls }: Records, { environments }: FoundState): Viola
 }
 
 function checkSites(records: Records, { environments }: FoundState): Violation[] {
-  return environments.flatMap((environment) => {
-    const { name: about, page, build, rebuilt } = environment
-    const wrong: string[] = []
-    const { marks, status } = page
-    if (build !== '' && (status !== 200 || !marks)) wrong.push(`it is live, and its site answers ${status}`)
-    if (build === '' && status === 200) wrong.push('nothing is live, and its site answers 200')
-    if (marks?.build !== undefined && marks.build !== build) {
-      wrong.push(`its site shows the build ${marks.build}, and ${build} is live`)
-    }
+  return environments.flatMap(({ name: about, pages, build, rebuilt = [] }) => {
     const minVersion = minVersionAt(records, about, Number.POSITIVE_INFINITY)
-    const shown = marks?.version ?? 0
-    if (build !== '' && status === 200 && shown < minVersion) {
-      wrong.push(`its site shows version ${shown}, which is older than ${minVersion}, which went live`)
-    }
+    const wrong = pages.flatMap(({ status, marks }): string[] => {
+      const shown = marks?.version ?? 0
+      if (build === '') return status === 200 ? ['nothing is live, and its site answers 200'] : []
+      if (status !== 200 || !marks) return [`it is live, and its site answers ${status}`]
+      if (marks.build !== undefined && marks.build !== build)
+        return [`its site shows the build ${marks.build}, and ${build} is live`]
+      if (shown >= minVersion) return []
+      return [`its site shows version ${shown}, which is older than ${minVersion}, which went live`]
+    })
     if (build === '' && minVersion > 0) wrong.push(`version ${minVersion} went live, and nothing is live`)
     // A rollback pins its version until an upload is live.
     const expected = [...lastVersions(records, about), ...activatedVersions(records.calls, about)]
-    if (rebuilt && !expected.includes(rebuilt.version)) {
-      wrong.push(`a rebuild made version ${rebuilt.version}; the last upload or rollback was one of ${expected}`)
+    for (const { version } of rebuilt) {
+      if (!expected.includes(version))
+        wrong.push(`a rebuild made version ${version}; the last upload or rollback was one of ${expected}`)
     }
     return wrong.map((what) => ({ what, about }))
   })

@@ -69,6 +69,8 @@ export type Marks = {
 
 export type Visit = {
   environment: string
+  /** The number of the edge that was asked. */
+  edge: number
   path: string
   begun: number
   ended: number
@@ -81,7 +83,15 @@ export type Visit = {
 /** The work that a fault is allowed to make fail. */
 export type Spoils = 'builds' | 'starts' | 'cms' | 'packages' | 'everything' | 'nothing'
 
-export type Fault = { kind: string; begun: number; ended: number; spoils: Spoils; detail: string }
+export type Fault = {
+  kind: string
+  begun: number
+  ended: number
+  spoils: Spoils
+  detail: string
+  /** The edge that it cuts off. */
+  edge?: number | undefined
+}
 
 export type Records = {
   calls: RecordedCall[]
@@ -121,8 +131,8 @@ export function createJournal() {
 
     visit: (visit: Visit) => void records.visits.push(visit),
 
-    fault(kind: string, spoils: Spoils, detail: string): Fault {
-      const fault = { kind, spoils, detail, begun: now(), ended: Number.POSITIVE_INFINITY }
+    fault(kind: string, given: Pick<Fault, 'spoils' | 'detail' | 'edge'>): Fault {
+      const fault = { kind, ...given, begun: now(), ended: Number.POSITIVE_INFINITY }
       records.faults.push(fault)
       return fault
     },

@@ -9,15 +9,15 @@ import { archiveOf } from './archives.ts'
 import { tagOf } from './check-visits.ts'
 import { idOf } from './journal.ts'
 import type { OwnerAct, OwnerKind } from './plan.ts'
-import type { TortureService } from './service.ts'
+import type { System } from './system.ts'
 import type { Slot, Tenant } from './tenant.ts'
 import type { World } from './world.ts'
 
 const OPERATIONS_KEPT = 6
 
-type Parts = { service: TortureService; tenant: Tenant; world: World; next: () => OwnerAct; count(kind: string): void }
+type Parts = { system: System; tenant: Tenant; world: World; next: () => OwnerAct; count(kind: string): void }
 
-export async function runOwner({ service, tenant, world, next, count }: Parts, signal: AbortSignal) {
+export async function runOwner({ system, tenant, world, next, count }: Parts, signal: AbortSignal) {
   const { account, act } = tenant
 
   async function doOne(given: OwnerAct, slot: Slot) {
@@ -69,7 +69,7 @@ export async function runOwner({ service, tenant, world, next, count }: Parts, s
     act({ kind: 'purge', about, purge: what }, `/v1/${about}:clearCache`, { body: what })
 
   async function activate({ environment: about, versions }: Slot, which: number) {
-    const { json } = await service.call(account, `/v1/${about}/deployments`)
+    const { json } = await system.call(account, `/v1/${about}/deployments`)
     const known = ((json?.deployments ?? []) as resources.Deployment[]).filter(({ build }) => versions.has(build))
     const chosen = known[which % Math.max(1, known.length)]
     if (!chosen) return undefined
@@ -95,6 +95,6 @@ export async function runOwner({ service, tenant, world, next, count }: Parts, s
       count(given.kind)
       await doOne(given, slot)
     }
-    await wait(given.pauseMs, undefined, { signal }).catch(() => undefined)
+    await wait(given.pauseMs * system.pace, undefined, { signal }).catch(() => undefined)
   }
 }

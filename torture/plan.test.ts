@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planEditor, planFaults, planOwner, planRude, planVisitor } from './plan.ts'
+import { IN_A_CLUSTER, ON_ONE_MACHINE, planEditor, planFaults, planOwner, planRude, planVisitor } from './plan.ts'
 
 const all = (seed: number) =>
   [
@@ -9,7 +9,8 @@ const all = (seed: number) =>
     planEditor(seed, 0),
     planVisitor(seed, 0, 3),
     planRude(seed, 3),
-    planFaults(seed),
+    planFaults(seed, ON_ONE_MACHINE),
+    planFaults(seed, IN_A_CLUSTER),
   ].map((next) => Array.from({ length: 200 }, () => next()))
 
 test('the same seed gives the same decisions, for every actor', () => {
@@ -23,6 +24,11 @@ test('another seed gives other decisions, and so does another actor', () => {
 })
 
 test('every kind of fault occurs', () => {
-  const next = planFaults(1)
-  assert.equal(new Set(Array.from({ length: 1000 }, () => next().kind)).size, 19)
+  for (const [plan, kinds] of [
+    [ON_ONE_MACHINE, 19],
+    [IN_A_CLUSTER, 27],
+  ] as const) {
+    const next = planFaults(1, plan)
+    assert.equal(new Set(Array.from({ length: 1000 }, () => next().kind)).size, kinds)
+  }
 })

@@ -44,7 +44,11 @@ const RUDE = {
 } as const
 export type RudeKind = keyof typeof RUDE
 
-const FAULTS = {
+/** Faults of the servers that builds call. */
+const WORLD = { cmsHangs: 2, cmsFails: 2, cmsRefuses: 2, registryHangs: 2, registryFails: 2 } as const
+export type WorldFault = keyof typeof WORLD
+
+const MACHINE = {
   killService: 4,
   killControl: 8,
   killEdge: 6,
@@ -59,13 +63,59 @@ const FAULTS = {
   fillDisk: 5,
   clockForward: 5,
   clockBack: 5,
-  cmsHangs: 2,
-  cmsFails: 2,
-  cmsRefuses: 2,
-  registryHangs: 2,
-  registryFails: 2,
+  ...WORLD,
 } as const
-export type FaultKind = keyof typeof FAULTS
+export type MachineFault = keyof typeof MACHINE
+
+const CLUSTER = {
+  killLeader: 7,
+  killOther: 4,
+  loseControl: 4,
+  stopControl: 4,
+  killWorker: 4,
+  loseWorker: 5,
+  killAgent: 2,
+  killBuild: 4,
+  killEdge: 5,
+  loseEdge: 4,
+  stopEdge: 4,
+  cutEdge: 5,
+  killFiles: 4,
+  killApp: 5,
+  killNodeRole: 3,
+  cutNode: 5,
+  restartEngine: 3,
+  restartDatabase: 6,
+  stopImages: 5,
+  stopStore: 5,
+  reload: 6,
+  quiet: 6,
+  ...WORLD,
+} as const
+export type ClusterFault = keyof typeof CLUSTER
+
+export type FaultPlan = {
+  /** How often each kind of fault occurs. */
+  weights: Readonly<Record<string, number>>
+  /** How often another one comes while the fault lasts. */
+  meanwhile: Readonly<Record<string, number>>
+  maxMs: number
+  pauseMs: number
+}
+
+export const ON_ONE_MACHINE: FaultPlan = {
+  weights: MACHINE,
+  meanwhile: { nothing: 8, killControl: 1, killEdge: 1 },
+  maxMs: 4000,
+  pauseMs: 5000,
+}
+
+export const IN_A_CLUSTER: FaultPlan = {
+  weights: CLUSTER,
+  meanwhile: { nothing: 7, killLeader: 1, killEdge: 1, loseWorker: 1 },
+  maxMs: 14_000,
+  pauseMs: 6000,
+}
 
 export type Paced = { pauseMs: number }
 export type OwnerAct = Paced & {
@@ -80,12 +130,12 @@ export type EditorAct = Paced & { kind: keyof typeof EDITOR; slot: number; calls
 export type VisitAct = Paced & { account: number; slot: number; path: Path }
 export type RudeAct = Paced & { kind: RudeKind; account: number; slot: number; part: number }
 export type FaultAct = Paced & {
-  kind: FaultKind
+  kind: string
   forMs: number
   hours: number
   which: number
-  /** What is killed while the fault lasts. */
-  meanwhile: 'nothing' | 'killControl' | 'killEdge'
+  /** What is killed while the fault lasts, or `nothing`. */
+  meanwhile: string
 }
 
 /** An owner of several environments, who never waits for an operation to be done. */
@@ -133,15 +183,15 @@ export function planRude(seed: number, accounts: number): () => RudeAct {
   })
 }
 
-export function planFaults(seed: number): () => FaultAct {
+export function planFaults(seed: number, { weights, meanwhile, maxMs, pauseMs }: FaultPlan): () => FaultAct {
   const random = createRandom(seed, 'faults')
   return () => ({
-    kind: random.weighted(FAULTS),
-    forMs: random.between(100, 4000),
+    kind: random.weighted(weights),
+    forMs: random.between(100, maxMs),
     hours: random.between(1, 8),
     which: random.below(1000),
-    meanwhile: random.weighted({ nothing: 8, killControl: 1, killEdge: 1 }),
-    pauseMs: pause(random, 5000),
+    meanwhile: random.weighted(meanwhile),
+    pauseMs: pause(random, pauseMs),
   })
 }
 

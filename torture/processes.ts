@@ -1,17 +1,22 @@
 /** The processes of the service under test, its builds and its apps, found by their command lines. */
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 type FoundProcess = { pid: number; parent: number; command: string[]; cgroup: string }
 
-export const roleOf = (servicePid: number, role: 'agent' | 'edge' | 'control'): number | undefined =>
+export const roleOf = (
+  servicePid: number,
+  role: 'agent' | 'edge' | 'control' | 'worker' | 'files',
+): number | undefined =>
   all().find(({ parent, command }) => parent === servicePid && command[command.indexOf('role') + 1] === role)?.pid
 
-/** The programs themselves without their wrappers, and only those in the cgroups of this service. */
-export const jobsOf = (group: string, kind: 'torture-build' | 'torture-app'): number[] =>
+/** The programs themselves without their wrappers, and only those in the given cgroups. */
+export const jobsOf = (groups: readonly string[], kind: 'torture-build' | 'torture-app'): number[] =>
   all()
     .filter(
-      ({ command, cgroup }) => command.at(-1) === kind && /node$/.test(command[0] ?? '') && cgroup.includes(group),
+      ({ command, cgroup }) =>
+        command.at(-1) === kind && /node$/.test(command[0] ?? '') && groups.some((group) => cgroup.includes(group)),
     )
     .map(({ pid }) => pid)
 
@@ -59,4 +64,14 @@ export function signalTo(pid: number, signal: NodeJS.Signals): boolean {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     return false
   }
+}
+
+/** The name of the cgroup that contains everything the service with that data folder starts. */
+export const groupOf = (dataDir: string): string =>
+  `headland-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`
+
+/** Zombies, which ended but were not waited for, do not run. */
+export function isRunning(pid: number): boolean {
+  const status = textOf(`/proc/${pid}/status`)
+  return status !== '' && !/^State:\tZ/m.test(status)
 }

@@ -3,40 +3,41 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { zipOf } from '../test/support/zip.ts'
 import type { RudeAct, RudeKind } from './plan.ts'
-import type { TortureService } from './service.ts'
+import type { System } from './system.ts'
 import type { Tenant } from './tenant.ts'
 
-type Parts = { service: TortureService; tenants: readonly Tenant[]; next: () => RudeAct; count(kind: string): void }
+type Parts = { system: System; tenants: readonly Tenant[]; next: () => RudeAct; count(kind: string): void }
 
 const SLOW_MS = 2500
 const HOLD_MS = 400
 
-export async function runRude({ service, tenants, next, count }: Parts, signal: AbortSignal) {
+export async function runRude({ system, tenants, next, count }: Parts, signal: AbortSignal) {
   while (!signal.aborted) {
     const given = next()
     count(`rude ${given.kind}`)
-    await behave(service, tenants, given)
+    await behave(system, tenants, given)
     await wait(given.pauseMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
-async function behave(service: TortureService, tenants: readonly Tenant[], { kind, account, slot, part }: RudeAct) {
+async function behave(system: System, tenants: readonly Tenant[], { kind, account, slot, part }: RudeAct) {
   const tenant = tenants[account] as Tenant
   const { environment, url } = tenant.slot(slot)
   const host = url ? new URL(url).host : 'unknown.localhost'
-  const authorization = service.authorization(tenant.account)
+  const authorization = system.authorization(tenant.account)
+  const edge = system.edges()[system.nextEdge()] as string
   const upload = () => uploadOf(environment, authorization)
   const get = `GET /v1/accounts/${tenant.account}/apps HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`
   const visit = `GET /slow HTTP/1.1\r\nHost: ${host}\r\n\r\n`
   const garbage = Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 37 + Math.floor(part * 255)) & 255))
   const acts: Record<RudeKind, () => Promise<void>> = {
-    halfUpload: () => send(service.api, [upload().subarray(0, Math.floor(part * upload().length))], HOLD_MS),
-    slowUpload: () => send(service.api, slices(upload(), 25).slice(0, -1), HOLD_MS, SLOW_MS / 25),
-    cutReply: () => send(service.api, [get], Math.floor(part * 3)),
-    garbageToApi: () => send(service.api, [garbage], HOLD_MS),
-    garbageToEdge: () => send(service.edge, [garbage], HOLD_MS),
-    slowHeaders: () => send(service.edge, slices(Buffer.from(visit), 12).slice(0, -1), HOLD_MS, SLOW_MS / 12),
-    cutVisit: () => send(service.edge, [visit], Math.floor(part * 300)),
+    halfUpload: () => send(system.api(), [upload().subarray(0, Math.floor(part * upload().length))], HOLD_MS),
+    slowUpload: () => send(system.api(), slices(upload(), 25).slice(0, -1), HOLD_MS, SLOW_MS / 25),
+    cutReply: () => send(system.api(), [get], Math.floor(part * 3)),
+    garbageToApi: () => send(system.api(), [garbage], HOLD_MS),
+    garbageToEdge: () => send(edge, [garbage], HOLD_MS),
+    slowHeaders: () => send(edge, slices(Buffer.from(visit), 12).slice(0, -1), HOLD_MS, SLOW_MS / 12),
+    cutVisit: () => send(edge, [visit], Math.floor(part * 300)),
   }
   await acts[kind]()
 }

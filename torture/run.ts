@@ -2,21 +2,26 @@
  * Runs the service under faults and load for a while, and reports whether it kept its promises. Exit code 1 if it did
  * not.
  *
- *   node torture/run.ts [--seconds 120] [--seed 7] [--accounts 3]
+ *   node torture/run.ts [--seconds 120] [--seed 7] [--accounts 3] [--cluster]
  */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { OWN_NETWORK } from '../test/support/machine/own-network.ts'
 import { noSmallDisk } from '../test/support/machine/small-disk.ts'
-import { type Outcome, torture } from './torture.ts'
+import { type OpenSystem, type Outcome, torture } from './torture.ts'
 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '120' },
     seed: { type: 'string', default: String(Date.now() % 100_000) },
     accounts: { type: 'string', default: '3' },
+    cluster: { type: 'boolean', default: false },
   },
 })
 const [seconds, seed, accounts] = [Number(values.seconds), Number(values.seed), Number(values.accounts)]
-const command = `npm run torture -- --seconds ${seconds} --seed ${seed} --accounts ${accounts}`
+const args = ['--seconds', `${seconds}`, '--seed', `${seed}`, '--accounts', `${accounts}`]
+if (values.cluster) args.push('--cluster')
 const SHOWN = 5
 
 if (![seconds, seed, accounts].every((number) => Number.isInteger(number) && number >= 0) || accounts === 0) {
@@ -25,13 +30,23 @@ if (![seconds, seed, accounts].every((number) => Number.isInteger(number) && num
 } else if (noSmallDisk !== undefined) {
   say(`The torture run needs a disk that it can fill, and sandboxed programs: ${noSmallDisk}.`)
   process.exitCode = 2
-} else process.exitCode = await run()
+} else if (values.cluster && !process.env[OWN_NETWORK]) process.exitCode = runInOwnNetwork()
+else process.exitCode = await run(values.cluster ? (await import('./cluster/cluster.ts')).openCluster : undefined)
 
-async function run(): Promise<number> {
+function runInOwnNetwork(): number {
+  const program = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+  const prepare = [program('../test/prepare.ts'), '--swarm']
+  const itself = [program('../test/support/machine/own-network.ts'), process.execPath, program('./run.ts'), ...args]
+  const codeOf = (command: readonly string[]) => spawnSync(process.execPath, command, { stdio: 'inherit' }).status ?? 1
+  return codeOf(prepare) || codeOf(itself)
+}
+
+async function run(open: OpenSystem | undefined): Promise<number> {
   say(`seed ${seed}`)
   const ends: (() => unknown)[] = []
+  const scope = { after: (end: () => unknown) => void ends.unshift(end) }
   try {
-    const outcome = await torture({ after: (end) => void ends.unshift(end) }, { seconds, seed, accounts })
+    const outcome = await torture(scope, { seconds, seed, accounts, ...(open ? { open } : {}) })
     print(outcome)
     say(`seed ${seed}`)
     return outcome.violations.length === 0 ? 0 : 1
@@ -55,7 +70,9 @@ function print({ violations, actions, faults, restarts, calls, refusals, visits,
   say(`refusals    ${inWords(refusals)}`)
   say(`visits      ${inWords(visits)}`)
   say(`violations  ${violations.length}`)
-  if (kept) say(`\nThe data is in ${kept.dataDir} (a mount), the log of the service in ${kept.log}.\nAgain: ${command}`)
+  if (!kept) return
+  say(`\nThe data is in ${kept.data}, the log of the service in ${kept.log}.`)
+  say(`Again: npm run torture -- ${args.join(' ')}`)
 }
 
 function inWords(counts: Record<string, number>): string {

@@ -7,7 +7,7 @@ import type { WebhookUrls } from '../test/support/service/webhooks.ts'
 import { urlsOf } from '../test/support/service/webhooks.ts'
 import type { Journal, RecordedCall } from './journal.ts'
 import { SLOTS } from './plan.ts'
-import type { Reply, TortureService } from './service.ts'
+import type { Reply, System } from './system.ts'
 
 export type Slot = {
   number: number
@@ -29,7 +29,7 @@ export type Tenant = ReturnType<typeof createTenant>
 
 const READY_TRIES = 40
 
-export function createTenant(account: string, service: TortureService, journal: Journal) {
+export function createTenant(account: string, system: System, journal: Journal) {
   const slots = Array.from({ length: SLOTS }, (_, number) => emptySlot(number))
   let calls = 0
 
@@ -41,7 +41,7 @@ export function createTenant(account: string, service: TortureService, journal: 
   ): Promise<{ call: RecordedCall; reply: Reply }> {
     const caller = `${by}-${account}-${++calls}`
     const call = journal.begin({ ...given, account, caller })
-    const reply = await service.call(account, path, { method, body, caller })
+    const reply = await system.call(account, path, { method, body, caller })
     journal.settle(call, {
       outcome: outcomeOf(reply),
       status: reply.status,
@@ -59,7 +59,7 @@ export function createTenant(account: string, service: TortureService, journal: 
         { kind: 'createApp', about: app },
         `/v1/accounts/${account}/apps?appId=${app.split('/')[3]}`,
         {
-          body: { region: 'regions/EU-W', uploadable: {} },
+          body: { region: `regions/${system.regionOf(slot.number)}`, uploadable: {} },
         },
       )
       if (call.outcome !== 'acknowledged') return false
@@ -86,7 +86,7 @@ export function createTenant(account: string, service: TortureService, journal: 
 
   async function untilReady(environment: string): Promise<string> {
     for (let tries = 0; tries < READY_TRIES; tries++) {
-      const { json } = await service.call(account, `/v1/${environment}`)
+      const { json } = await system.call(account, `/v1/${environment}`)
       if (json?.url) return json.url
       await wait(100)
     }

@@ -1,32 +1,39 @@
 /**
- * The order of events: a service on a small disk, several accounts that use it, faults all the while; then the load
- * stops, and the checks report every broken promise as a violation.
+ * The order of events: a service, several accounts that use it, faults all the while; then the load stops, and the checks report
+ * every broken promise as a violation.
  */
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Scope } from '../test/support/folder.ts'
 import { runEditor, runVisitor, runWatcher } from './callers.ts'
 import { check } from './check.ts'
 import { runFaults } from './faults.ts'
 import { inspect } from './inspect.ts'
 import { createJournal, linesAbout, type Violation } from './journal.ts'
-import { brokenFiles, leftWhenQuiet, leftWhenStopped } from './leftovers.ts'
+import { openMachine } from './machine/service.ts'
 import { runOwner } from './owner.ts'
 import { planEditor, planFaults, planOwner, planRude, planVisitor } from './plan.ts'
 import { runRude } from './rude.ts'
-import { openTortureService } from './service.ts'
+import type { System } from './system.ts'
 import { createTenant } from './tenant.ts'
-import { startWorld } from './world.ts'
+import { startWorld, type World } from './world.ts'
 
 export type TortureOptions = {
   seconds: number
   seed: number
   accounts: number
+  /** What is tortured, if it is not a service on one machine. */
+  open?: OpenSystem
   /** On a busy machine little happens in a given time: it goes on until at least so much has happened. */
   atLeast?: { faults: number; acknowledged: number; pages: number }
 }
+
+export type OpenSystem = (
+  t: Scope,
+  world: World,
+  given: { accounts: readonly string[]; seed: number },
+) => Promise<System>
 
 export type Outcome = {
   violations: (Violation & { lines: string[] })[]
@@ -38,7 +45,7 @@ export type Outcome = {
   refusals: Record<string, number>
   visits: Record<string, number>
   /** Where the data and the log of the service are, if there were violations. */
-  kept: { dataDir: string; log: string } | undefined
+  kept: { data: string; log: string } | undefined
 }
 
 const VISITORS_OF_ACCOUNT = 2
@@ -47,13 +54,15 @@ const LOOK_MS = 500
 /** Where even ten times the time is not enough, something else is wrong. */
 const LONGEST = 10
 
+const onOneMachine: OpenSystem = (t, world, { accounts }) => openMachine(t, world, accounts)
+
 export async function torture(t: Scope, options: TortureOptions): Promise<Outcome> {
-  const { seconds, seed, accounts: count, atLeast = NOTHING } = options
+  const { seconds, seed, accounts: count, open = onOneMachine, atLeast = NOTHING } = options
   const names = Array.from({ length: count }, (_, index) => `tenant-${index}`)
   const world = await startWorld(t)
-  const service = await openTortureService(t, world, names)
+  const system = await open(t, world, { accounts: names, seed })
   const journal = createJournal()
-  const tenants = names.map((name) => createTenant(name, service, journal))
+  const tenants = names.map((name) => createTenant(name, system, journal))
   const [actions, faults] = [createCounts(), createCounts()]
   const over = whenOver(seconds, () => {
     const { calls, visits } = journal.records
@@ -64,44 +73,42 @@ export async function torture(t: Scope, options: TortureOptions): Promise<Outcom
   })
   const ending = new AbortController()
 
-  const guarding = service.guard(ending.signal)
-  const watching = tenants.map((tenant) => runWatcher({ service, tenant, journal }, ending.signal))
+  const guarding = system.guard(ending.signal)
+  const watching = tenants.map((tenant) => runWatcher({ system, tenant, journal }, ending.signal))
   await Promise.all([
     ...tenants.map((tenant, index) =>
-      runOwner({ service, tenant, world, next: planOwner(seed, index), count: actions.count }, over),
+      runOwner({ system, tenant, world, next: planOwner(seed, index), count: actions.count }, over),
     ),
-    ...tenants.map((tenant, index) => runEditor({ tenant, next: planEditor(seed, index), count: actions.count }, over)),
+    ...tenants.map((tenant, index) =>
+      runEditor({ system, tenant, next: planEditor(seed, index), count: actions.count }, over),
+    ),
     ...Array.from({ length: VISITORS_OF_ACCOUNT * count }, (_, index) =>
-      runVisitor({ service, tenants, journal, next: planVisitor(seed, index, count) }, over),
+      runVisitor({ system, tenants, journal, next: planVisitor(seed, index, count) }, over),
     ),
-    runRude({ service, tenants, next: planRude(seed, count), count: actions.count }, over),
-    runFaults({ service, world, journal, next: planFaults(seed), count: faults.count }, over),
+    runRude({ system, tenants, next: planRude(seed, count), count: actions.count }, over),
+    runFaults({ system, journal, next: planFaults(seed, system.plan), count: faults.count }, over),
   ])
-  const found = await inspect(service, journal, names)
+  await system.settle()
+  const found = await inspect(system, journal, names)
   ending.abort()
   await Promise.all([guarding, ...watching])
-  const quiet = await leftWhenQuiet(service, found)
-  const exitCode = await service.stop()
-  await wait(100)
-  const stopped = await leftWhenStopped(service)
+  const quiet = await system.leftWhenQuiet(found)
+  const stopped = await system.stop()
 
-  const about = 'the machine'
   const violations: Violation[] = [
-    ...service.violations,
+    ...system.violations,
     ...check(journal.records, found),
-    ...quiet.map((what) => ({ what: `left over when the service is idle: ${what}`, about })),
-    ...stopped.map((what) => ({ what: `left over when it has stopped: ${what}`, about })),
-    ...brokenFiles(service.dataDir).map((what) => ({ what, about: 'the data folder' })),
-    ...(exitCode === 0 ? [] : [{ what: `it stopped with exit code ${exitCode}`, about: 'the service' }]),
+    ...quiet.map((what) => ({ what: `left over when the service is idle: ${what}`, about: 'the machine' })),
+    ...stopped,
   ]
   const { calls, visits } = journal.records
-  const kept = violations.length > 0 ? await keep(service.dataDir, service.log(), seed) : undefined
-  if (!kept) await service.forget()
+  const kept = violations.length > 0 ? await keep(system, seed) : undefined
+  if (!kept) await system.forget()
   return {
     violations: violations.map((violation) => ({ ...violation, lines: linesAbout(journal.records, violation) })),
     actions: actions.all(),
     faults: faults.all(),
-    restarts: service.restarts(),
+    restarts: system.restarts(),
     calls: countBy(calls.map(({ outcome }) => outcome)),
     refusals: countBy(calls.flatMap(({ outcome, reason }) => (outcome === 'refused' ? reason || 'not sent' : []))),
     visits: countBy(visits.map(({ status }) => String(status))),
@@ -121,10 +128,10 @@ function whenOver(seconds: number, isEnough: () => boolean): AbortSignal {
   return over.signal
 }
 
-async function keep(dataDir: string, text: string, seed: number) {
+async function keep(system: System, seed: number) {
   const log = join(tmpdir(), `headland-torture-${seed}.log`)
-  await writeFile(log, text)
-  return { dataDir, log }
+  await writeFile(log, system.log())
+  return { data: await system.keep(seed), log }
 }
 
 function createCounts() {

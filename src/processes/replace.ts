@@ -29,11 +29,22 @@ type Parts = {
   closeFor(gateway: string): void
   /** How long connections to an old edge may go on, WebSockets among them; how long the old control process may take to stop. */
   graceMs: { drain: number; control: number }
+  /** Aborted when the service stops: then no more processes are started. */
+  stopping: AbortSignal
 }
 
-export async function replace({ log, running, start, moveTo, openFor, closeFor, graceMs }: Parts): Promise<void> {
+export async function replace({
+  log,
+  running,
+  start,
+  moveTo,
+  openFor,
+  closeFor,
+  graceMs,
+  stopping,
+}: Parts): Promise<void> {
   const old = { ...running, edges: [...running.edges] }
-  const next = await startBeside(old, { start, moveTo, openFor, closeFor })
+  const next = await startBeside(old, { start, moveTo, openFor, closeFor, stopping })
   running.control = next.control
   running.edges = next.edges
   running.node = next.node
@@ -69,12 +80,13 @@ type Beside = Pick<Running, 'agent' | 'control' | 'edges' | 'node'>
 /** All of them, or none. */
 async function startBeside(
   old: Beside,
-  { start, moveTo, openFor, closeFor }: Pick<Parts, 'start' | 'moveTo' | 'openFor' | 'closeFor'>,
+  { start, moveTo, openFor, closeFor, stopping }: Pick<Parts, 'start' | 'moveTo' | 'openFor' | 'closeFor' | 'stopping'>,
 ): Promise<Beside> {
   const undo: (() => unknown)[] = []
   async function begun<Ready>(starting: Promise<Supervised<Ready>>): Promise<Supervised<Ready>> {
     const process = await starting
     undo.unshift(() => process.stop(0))
+    stopping.throwIfAborted()
     return process
   }
 
@@ -93,7 +105,7 @@ async function startBeside(
   } catch (error) {
     for (const step of undo) await step()
     // The socket at which edges connect is the one of the control process that has ended.
-    old.control?.send({ kind: 'relisten' })
+    if (!stopping.aborted) old.control?.send({ kind: 'relisten' })
     throw error
   }
 }

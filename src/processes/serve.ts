@@ -63,23 +63,36 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
   }
 
   let operators: Awaited<ReturnType<typeof listenToOperators>> | undefined
+  const stopping = new AbortController()
+  let reloading: Promise<unknown> = Promise.resolve()
 
   async function stop() {
     log.info('stopping')
+    stopping.abort()
     await operators?.close()
+    await stopAll()
+    // A reload that was under way may have put new processes in their place.
+    await reloading
+    await stopAll()
+    release()
+    log.info('stopped')
+  }
+
+  async function stopAll() {
     const edges = [...running.edges, ...running.oldEdges].map((edge) => edge.stop(GRACE_MS.edge))
     await Promise.all([...edges, running.control?.stop(GRACE_MS.control), running.node?.stop(GRACE_MS.node)])
     await running.files?.stop(GRACE_MS.files)
     // Old agents end with the last of their apps, which the newest one stops.
     await running.agent?.stop(GRACE_MS.agent)
     await Promise.all([...running.oldAgents].map((agent) => agent.stop(0)))
-    release()
-    log.info('stopped')
   }
 
   try {
     const sockets = await openSockets(config)
-    const start = createStarts({ clock, log, config, sockets, onDeath, commandOf: (role) => commandOf(program, role) })
+    const start = createStarts({
+      ...{ clock, log, config, sockets, onDeath, stopping: stopping.signal },
+      commandOf: (role) => commandOf(program, role),
+    })
     // Visitors are answered from here on, with the routes and the cache of the last run.
     const [agent] = await Promise.all([
       hasAgent ? start.agent(moveTo) : undefined,
@@ -126,20 +139,25 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
 
     const inTurn = createTurns()
     /** Rejects if the new processes do not come up. */
-    const reload = (next: string) =>
-      inTurn('reload', async () => {
+    const reload = (next: string) => {
+      const done = inTurn('reload', async () => {
+        stopping.signal.throwIfAborted()
         const before = program
         program = next
         try {
           const graceMs = { drain: config.drainTimeout * 1000, control: GRACE_MS.control }
-          await replace({ log, running, start, moveTo, openFor, closeFor, graceMs })
+          await replace({ log, running, start, moveTo, openFor, closeFor, graceMs, stopping: stopping.signal })
           log.info({ program }, 'new processes have taken over')
         } catch (error) {
           program = before
-          log.error({ err: error }, 'the new processes did not come up; the old ones go on')
+          if (!stopping.signal.aborted)
+            log.error({ err: error }, 'the new processes did not come up; the old ones go on')
           throw error
         }
       })
+      reloading = done.catch(() => undefined)
+      return done
+    }
     // Of several on one data folder, it is the one with the control process.
     if (running.control || config.controlAddresses.length > 0)
       operators = await listenToOperators({ path: filesIn(config.dataDir).serveSocket, log, reload })

@@ -42,10 +42,12 @@ type StartParts = {
   sockets: Sockets
   onDeath(error: Error): void
   commandOf(role: string): readonly string[]
+  /** Aborted when the service stops. */
+  stopping: AbortSignal
 }
 
 /** The command is read at each start, so that a process that dies after a reload is started from the new program. */
-export function createStarts({ clock, log, config, sockets, onDeath, commandOf }: StartParts) {
+export function createStarts({ clock, log, config, sockets, onDeath, commandOf, stopping }: StartParts) {
   const [first] = sockets.edges
   const edgeAddress = first?.http.address ?? config.edgeListen
   const inTurn = createTurns()
@@ -79,6 +81,7 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
       supervise<AgentReady>({
         clock,
         log,
+        stopping,
         role: 'agent',
         command: () => commandOf('agent'),
         begin: (isFirst): AgentBegin => ({ isSuccessor: isSuccessor && isFirst, edgePort: edgeAddress.port }),
@@ -91,6 +94,7 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
       const edge = await supervise<null>({
         clock,
         log,
+        stopping,
         role: 'edge',
         command: () => commandOf('edge'),
         sockets: () => [http, ...(tls ? [tls] : [])],
@@ -103,7 +107,14 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
 
     node(): Promise<Supervised<null>> {
       const begin: NodeBegin = { controls: controlsOf(config) ?? [] }
-      return supervise<null>({ clock, log, role: 'node', command: () => commandOf('node'), begin: () => begin })
+      return supervise<null>({
+        clock,
+        log,
+        stopping,
+        role: 'node',
+        command: () => commandOf('node'),
+        begin: () => begin,
+      })
     },
 
     /** Undefined where the files of static sites are on this machine already. */
@@ -111,13 +122,21 @@ export function createStarts({ clock, log, config, sockets, onDeath, commandOf }
       const { controlAddresses, registry, registryPassword } = config
       if (!first || controlAddresses.length === 0 || registry === undefined) return undefined
       const begin: FilesBegin = { registryPassword: registryPassword?.reveal() }
-      return supervise<null>({ clock, log, role: 'files', command: () => commandOf('files'), begin: () => begin })
+      return supervise<null>({
+        clock,
+        log,
+        stopping,
+        role: 'files',
+        command: () => commandOf('files'),
+        begin: () => begin,
+      })
     },
 
     control({ isReload = false } = {}): Promise<Supervised<ControlReady>> {
       return supervise<ControlReady>({
         clock,
         log,
+        stopping,
         role: controlRole,
         command: () => commandOf(controlRole),
         sockets: () => [...(sockets.api ? [sockets.api] : []), ...sockets.inApp],

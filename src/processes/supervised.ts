@@ -16,6 +16,8 @@ type Parts<Ready> = {
   clock: Clock
   log: Log
   role: string
+  /** Aborted when the service stops: a process that is not ready yet is not waited for. */
+  stopping?: AbortSignal
   /** Node, its flags, the program and its arguments. Read at each start. */
   command(): readonly string[]
   /** Read at each start. */
@@ -76,11 +78,17 @@ export async function supervise<Ready>(parts: Parts<Ready>) {
     const sendSocket: SendSocket = (message, handle) => started.send(message, handle as never, () => undefined)
     send({ kind: 'begin', begin: begin(isFirst) })
     isFirst = false
-    if (!(await settlesWithin(clock, ready, READY_MS))) {
-      started.kill('SIGKILL')
-      throw new Error(`the ${role} process was not ready within ${READY_MS / 1000} seconds`)
+    const endIt = () => void started.kill('SIGKILL')
+    parts.stopping?.addEventListener('abort', endIt)
+    try {
+      if (!(await settlesWithin(clock, ready, READY_MS))) {
+        endIt()
+        throw new Error(`the ${role} process was not ready within ${READY_MS / 1000} seconds`)
+      }
+      return { ready: await ready, exited }
+    } finally {
+      parts.stopping?.removeEventListener('abort', endIt)
     }
-    return { ready: await ready, exited }
   }
 
   function send(message: ToChild) {

@@ -73,7 +73,7 @@ export async function startDocker(test: Scope): Promise<DockerEngine> {
 
 export type Machine = DockerEngine & {
   /** Ends the engine, with all containers, and resolves when it answers again. */
-  restart(): Promise<void>
+  restart(signal?: 'TERM' | 'KILL'): Promise<void>
   /** Its first process, by whose id its namespaces are entered. */
   pid: number
   socketPath: string
@@ -114,9 +114,10 @@ export async function startMachine(
   const pid = firstOf(machine) as number
   const run = promisify(execFile)
   return {
-    async restart() {
+    async restart(signal = 'TERM') {
       const answers = untilItListens(machine)
-      await run('nsenter', ['-t', String(pid), '-p', '-m', 'sh', '-c', 'kill "$(cat "$1")"', 'sh', join(folder, 'pid')])
+      const kill = ['sh', '-c', 'kill -s "$2" "$(cat "$1")"', 'sh', join(folder, 'pid'), signal]
+      await run('nsenter', ['-t', String(pid), '-p', '-m', ...kill])
       await answers
     },
     environment,

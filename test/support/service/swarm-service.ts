@@ -36,6 +36,7 @@ export async function startShared(t: Scope, { registryHost = '127.0.0.1' } = {})
 
   return {
     server,
+    store,
     registry,
     settings,
     /** The token with which the app of an environment uses its key-value store. */
@@ -51,7 +52,10 @@ export async function startShared(t: Scope, { registryHost = '127.0.0.1' } = {})
           ...more,
         },
       }),
-    worker: (more: Settings = {}): Promise<TestService> =>
-      startService(t, { settings: { ...onSwarm, HEADLAND_ROLES: 'worker', ...more } }),
+    worker: (more: Settings = {}, dataDir?: string): Promise<TestService> =>
+      startService(t, {
+        ...(dataDir === undefined ? {} : { dataDir }),
+        settings: { ...onSwarm, HEADLAND_ROLES: 'worker', ...more },
+      }),
   }
 }

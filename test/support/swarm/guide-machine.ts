@@ -42,7 +42,7 @@ export async function guideMachine(t: Scope, machine: JoinedMachine): Promise<Gu
   await writeFile(join(folder, 'bin/headland'), command, { mode: 0o755 })
   const inside = ['nsenter', '--target', String(machine.pid), '--mount', '--net', '--uts', '--ipc', '--pid']
   // Each machine has the socket of its engine at another place.
-  const sockets = { HEADLAND_SWARM_SOCKET: machine.socketPath, HEADLAND_DOCKER_SOCKET: machine.socketPath }
+  const sockets = { HEADLAND_DOCKER_SOCKET: machine.socketPath }
   const running = new Map<string, ChildProcess>()
   let log = ''
 

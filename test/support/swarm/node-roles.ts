@@ -38,7 +38,12 @@ export async function startNodeControl(t: Scope, swarm: Swarm, { leaseMs }: { le
   }
 }
 
-export type NodeRole = { start(): Promise<void>; kill(): Promise<void> }
+export type NodeRole = {
+  start(): Promise<void>
+  kill(): Promise<void>
+  /** Of the process that supervises the others. */
+  pid(): number | undefined
+}
 
 /** `headland serve --roles node` on that machine, as an operator starts it. */
 export async function nodeRole(
@@ -70,6 +75,7 @@ export async function nodeRole(
       await Promise.race([once(started.stdout as Readable, 'data'), ended])
       ended.catch(() => undefined)
     },
+    pid: () => child?.pid,
     /** With its supervisor, so that it does not come back. */
     async kill() {
       const killed = child

@@ -16,8 +16,8 @@ export type Whole = {
   worker: TestService
   edges: readonly [TestService, TestService]
   nodeRoles: readonly NodeRole[]
-  /** Another one, as on a machine that is added. */
-  startWorker(): Promise<TestService>
+  /** Another one, as on a machine that is added; with the data folder of one that was killed, that one. */
+  startWorker(dataDir?: string): Promise<TestService>
   /** In whichever order: with the same data folder, the one that was killed before. */
   startControl(at: number, dataDir?: string): Promise<TestService>
   startEdge(name: string, dataDir?: string): Promise<TestService>
@@ -28,10 +28,15 @@ export const REGIONS = ['EU-W', 'EU-W', 'US-C'] as const
 type Options = {
   /** Addresses, with ports, that builds and apps may call in the network of the test. */
   mayCall?: readonly string[]
+  /** Further settings of control processes and workers. */
+  settings?: Record<string, string>
+  /** How an edge reaches a control process, if not directly. */
+  wayToControl?(edge: string, address: string): Promise<string>
 }
 
 /** The scope has to end things in reverse. */
-export async function startWhole(t: Scope, { mayCall = [] }: Options = {}): Promise<Whole> {
+export async function startWhole(t: Scope, options: Options = {}): Promise<Whole> {
+  const { mayCall = [], settings = {}, wayToControl } = options
   const swarm = await startSwarm(t, [...REGIONS], { isHere: true, hasNetwork: false })
   const { address } = swarm
   const shared = await startShared(t, { registryHost: address })
@@ -47,6 +52,7 @@ export async function startWhole(t: Scope, { mayCall = [] }: Options = {}): Prom
     HEADLAND_APPS_MAY_CALL: [...places.map(({ inApp }) => inApp), ...mayCall].join(','),
     ...(mayCall.length > 0 ? { HEADLAND_ALLOWED_NETWORKS: mayCall.join(',') } : {}),
     HEADLAND_LOG_LEVEL: 'warn',
+    ...settings,
   }
   const startControl = (index: number, dataDir?: string) =>
     shared.control(
@@ -57,7 +63,7 @@ export async function startWhole(t: Scope, { mayCall = [] }: Options = {}): Prom
       },
       dataDir,
     )
-  const startWorker = () => shared.worker(forAll)
+  const startWorker = (dataDir?: string) => shared.worker(forAll, dataDir)
   const controls = [await startControl(0), await startControl(1)] as const
   const tokenOf = async (role: string, name: string) =>
     (await controls[0].operator('cluster', 'token', role, name)).trim()
@@ -67,19 +73,29 @@ export async function startWhole(t: Scope, { mayCall = [] }: Options = {}): Prom
     await role.start()
     nodeRoles.push(role)
   }
-  const startEdge = async (name: string, dataDir?: string) =>
-    startService(t, {
+  const edgeSettings = new Map<string, Promise<Record<string, string>>>()
+  const settingsOfEdge = async (name: string) => ({
+    HEADLAND_CLUSTER_TOKEN: await tokenOf('edge', name),
+    HEADLAND_CONTROL_ADDRESSES: wayToControl
+      ? (await Promise.all(places.map(({ cluster }) => wayToControl(name, cluster)))).join(',')
+      : controlAddresses,
+  })
+  const startEdge = async (name: string, dataDir?: string) => {
+    // Made once, so that an edge is started again without a database.
+    const own = edgeSettings.get(name) ?? settingsOfEdge(name)
+    edgeSettings.set(name, own)
+    return startService(t, {
       ...(dataDir === undefined ? {} : { dataDir }),
       settings: {
         HEADLAND_ENGINE: 'swarm',
         HEADLAND_ROLES: 'edge',
         HEADLAND_REGISTRY: shared.registry.url,
         HEADLAND_REGISTRY_PLAIN_HTTP: 'true',
-        HEADLAND_CONTROL_ADDRESSES: controlAddresses,
-        HEADLAND_CLUSTER_TOKEN: await tokenOf('edge', name),
         HEADLAND_LOG_LEVEL: 'warn',
+        ...(await own),
       },
     })
+  }
   return {
     swarm,
     shared,

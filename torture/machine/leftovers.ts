@@ -5,22 +5,23 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
-import { idOf as networkIdOf } from '../src/engines/network/names.ts'
-import { cgroupsOf, linksOf } from '../test/support/machine/hostile.ts'
-import { tracesOf } from '../test/support/machine/network.ts'
-import type { TestService } from '../test/support/service/service.ts'
-import { groupOf } from './faults.ts'
-import type { Inspected } from './inspect.ts'
-import { idOf } from './journal.ts'
-import { allOf } from './processes.ts'
-import type { TortureService } from './service.ts'
+import { idOf as networkIdOf } from '../../src/engines/network/names.ts'
+import { cgroupsOf, linksOf } from '../../test/support/machine/hostile.ts'
+import { tracesOf } from '../../test/support/machine/network.ts'
+import type { TestService } from '../../test/support/service/service.ts'
+import type { Inspected } from '../inspect.ts'
+import { idOf } from '../journal.ts'
+import { allOf, groupOf } from '../processes.ts'
 
 /** Requests of a retired app have half a minute to end. */
 const TIMEOUT_MS = 45_000
 
 /** Polls until nothing is left, or until the timeout. */
-async function untilNothing(look: () => Promise<string[]> | string[]): Promise<string[]> {
-  const until = performance.now() + TIMEOUT_MS
+export async function untilNothing(
+  look: () => Promise<string[]> | string[],
+  timeoutMs = TIMEOUT_MS,
+): Promise<string[]> {
+  const until = performance.now() + timeoutMs
   for (;;) {
     const left = await look()
     if (left.length === 0 || performance.now() > until) return left
@@ -28,41 +29,46 @@ async function untilNothing(look: () => Promise<string[]> | string[]): Promise<s
   }
 }
 
-export const leftWhenQuiet = (service: TortureService, { live }: Inspected): Promise<string[]> =>
-  untilNothing(() => {
-    const { dataDir } = service
-    const of = { dataDir } as TestService
-    const cgroups = cgroupsIn(of)
-    const apps = cgroups.filter((cgroup) => cgroup.endsWith('_app'))
-    const servers = [...live.values()].filter(({ isServer }) => isServer).length
-    const environments = new Map([...live].map(([name, { deployment }]) => [idOf(name), deployment]))
-    const folder = (...path: string[]) => join(dataDir, ...path)
-    return [
-      ...cgroups.filter((cgroup) => !cgroup.endsWith('_app')).map((cgroup) => `cgroup ${cgroup}`),
-      ...(apps.length > servers ? [`${apps.length} groups of apps, with ${servers} servers live: ${apps}`] : []),
-      ...(linksOf(of).length > apps.length ? [`${linksOf(of).length} links for ${apps.length} apps`] : []),
-      ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
-      // An upload that a killed process was receiving is swept an hour later.
-      ...namesIn(folder('blobs', 'aside'))
-        .filter((name) => statSync(folder('blobs', 'aside', name)).mtimeMs > service.startedAt())
-        .map((name) => `draft of an upload ${name}`),
-      ...namesIn(folder('environments')).flatMap((id) =>
-        environments.has(id)
-          ? [
-              ...namesIn(folder('environments', id, 'work')).map((name) => `work folder ${id} ${name}`),
-              ...namesIn(folder('environments', id, 'run'))
-                .filter((name) => name !== environments.get(id))
-                .map((name) => `folder of a retired app ${id} ${name}`),
-            ]
-          : [`folder of an environment that is gone ${id}`],
-      ),
-    ]
-  })
+/** `startedAt`: when the current process was started, by the machine's clock. */
+type Quiet = { dataDir: string; startedAt: number }
 
-export const leftWhenStopped = ({ dataDir, api, edge }: TortureService): Promise<string[]> =>
+export const leftWhenQuiet = (machine: Quiet, live: Inspected['live']): Promise<string[]> =>
+  untilNothing(() => leftOnDisk(machine, live))
+
+/** Programs and files of jobs and apps, at this moment. */
+export function leftOnDisk({ dataDir, startedAt }: Quiet, live: Inspected['live']): string[] {
+  const of = { dataDir } as TestService
+  const cgroups = cgroupsIn(of)
+  const apps = cgroups.filter((cgroup) => cgroup.endsWith('_app'))
+  const servers = [...live.values()].filter(({ isServer }) => isServer).length
+  const environments = new Map([...live].map(([name, { deployment }]) => [idOf(name), deployment]))
+  const folder = (...path: string[]) => join(dataDir, ...path)
+  return [
+    ...cgroups.filter((cgroup) => !cgroup.endsWith('_app')).map((cgroup) => `cgroup ${cgroup}`),
+    ...(apps.length > servers ? [`${apps.length} groups of apps, with ${servers} servers live: ${apps}`] : []),
+    ...(linksOf(of).length > apps.length ? [`${linksOf(of).length} links for ${apps.length} apps`] : []),
+    ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
+    // An upload that a killed process was receiving is swept an hour later.
+    ...namesIn(folder('blobs', 'aside'))
+      .filter((name) => statSync(folder('blobs', 'aside', name)).mtimeMs > startedAt)
+      .map((name) => `draft of an upload ${name}`),
+    ...namesIn(folder('environments')).flatMap((id) =>
+      environments.has(id)
+        ? [
+            ...namesIn(folder('environments', id, 'work')).map((name) => `work folder ${id} ${name}`),
+            ...namesIn(folder('environments', id, 'run'))
+              .filter((name) => name !== environments.get(id))
+              .map((name) => `folder of a retired app ${id} ${name}`),
+          ]
+        : [`folder of an environment that is gone ${id}`],
+    ),
+  ]
+}
+
+export const leftWhenStopped = (dataDir: string, addresses: readonly string[]): Promise<string[]> =>
   untilNothing(async () => {
     const of = { dataDir } as TestService
-    const ports = await Promise.all([api, edge].map(async (url) => ((await isFree(url)) ? [] : [`port of ${url}`])))
+    const ports = await Promise.all(addresses.map(async (url) => ((await isFree(url)) ? [] : [`port of ${url}`])))
     return [
       ...cgroupsIn(of).map((cgroup) => `cgroup ${cgroup}`),
       ...linksOf(of).map((link) => `link ${link}`),

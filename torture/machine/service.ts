@@ -2,37 +2,29 @@
  * The service under test: a real process on a small disk of its own, with a clock that can be set, always on the same
  * ports. After a kill by the test it is started again; if it ends by itself, that is recorded as a violation.
  */
-import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Scope, temporaryFolder } from '../test/support/folder.ts'
-import { smallDisk } from '../test/support/machine/small-disk.ts'
-import { type Login, startService, type TestService } from '../test/support/service/service.ts'
-import type { Violation } from './journal.ts'
-import type { World } from './world.ts'
+import { type Scope, temporaryFolder } from '../../test/support/folder.ts'
+import { smallDisk } from '../../test/support/machine/small-disk.ts'
+import { type Login, startService, type TestService } from '../../test/support/service/service.ts'
+import type { Violation } from '../journal.ts'
+import { ON_ONE_MACHINE } from '../plan.ts'
+import { isRunning } from '../processes.ts'
+import { type CallOptions, type Reply, type System, send } from '../system.ts'
+import type { World } from '../world.ts'
+import { createMachineFaults } from './faults.ts'
+import { brokenFiles, leftWhenQuiet, leftWhenStopped } from './leftovers.ts'
 
 const DISK_MEGABYTES = 400
 const MEBIBYTE = 1024 ** 2
 const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url))
 const MAX_STARTS = 5
+/** A build that got an error of a full disk has not ended yet when the disk is free. */
+const AFTERMATH_MS = 3000
 
-export type Reply = {
-  /** `unsure`: it may still be done. `lost`: the connection broke, so it was done by now, or never will be. */
-  fate: 'answered' | 'never sent' | 'lost' | 'unsure'
-  status: number
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: actors read any field of any reply
-  json: any
-  reason: string
-}
-
-export type CallOptions = { method?: string; body?: unknown; caller?: string; timeoutMs?: number; as?: string }
-
-export type TortureService = Awaited<ReturnType<typeof openTortureService>>
-
-export async function openTortureService(t: Scope, world: World, accounts: readonly string[]) {
+export async function openMachine(t: Scope, world: World, accounts: readonly string[]): Promise<System> {
   const kept: (() => unknown)[] = []
   const disk = await smallDisk({ after: (end) => void kept.push(end) }, DISK_MEGABYTES)
   const clockFile = join(await temporaryFolder(t), 'clock.json')
@@ -103,20 +95,10 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
     isExpectedDown = false
   }
 
-  return {
-    api,
-    edge,
+  const faultOf = createMachineFaults({
+    world,
     dataDir,
-    violations,
-    call,
-    guard,
-    restarts: () => restarts,
-    /** When the current process was started, by the machine's clock. */
-    startedAt: () => startedAt,
     pid: () => service.pid,
-    log: () => logs + service.log(),
-    authorization,
-    service: () => service,
 
     /** SIGKILL, and a start on the same data. */
     async killAndRestart() {
@@ -140,11 +122,40 @@ export async function openTortureService(t: Scope, world: World, accounts: reado
       history.push([Date.now(), (history.at(-1)?.[1] ?? 0) + byMs])
       await writeFile(clockFile, JSON.stringify(history))
     },
+  })
 
-    async stop(): Promise<number | null> {
+  return {
+    api: () => api,
+    call,
+    authorization,
+    edges: () => [edge],
+    nextEdge: () => 0,
+    regionOf: () => 'EU-W',
+    isQuiet: () => false,
+    pace: 1,
+    plan: ON_ONE_MACHINE,
+    aftermathMs: AFTERMATH_MS,
+    faultOf,
+    guard,
+    violations,
+    restarts: () => restarts,
+    settle: async () => undefined,
+    leftWhenQuiet: ({ live }) => leftWhenQuiet({ dataDir, startedAt }, live),
+
+    async stop() {
       isExpectedDown = true
-      return service.stop()
+      const exitCode = await service.stop()
+      await wait(100)
+      const left = await leftWhenStopped(dataDir, [api, edge])
+      return [
+        ...left.map((what) => ({ what: `left over when it has stopped: ${what}`, about: 'the machine' })),
+        ...brokenFiles(dataDir).map((what) => ({ what, about: 'the data folder' })),
+        ...(exitCode === 0 ? [] : [{ what: `it stopped with exit code ${exitCode}`, about: 'the service' }]),
+      ]
     },
+
+    log: () => logs + service.log(),
+    keep: async () => `${dataDir} (a mount)`,
 
     /** Unmounts the disk, which deletes all data. */
     async forget() {
@@ -166,42 +177,5 @@ function settingsOf(world: World, clockFile: string): Record<string, string> {
     HEADLAND_WEBHOOK_GUESSES: '100000',
     NODE_OPTIONS: `--import=${CLOCK_SHIFT}`,
     TORTURE_CLOCK_FILE: clockFile,
-  }
-}
-
-async function send(url: string, authorization: string, options: CallOptions): Promise<Reply> {
-  const { method = 'GET', body, caller = 'torture', timeoutMs = 40_000 } = options
-  const isForm = body instanceof FormData
-  const none = { status: 0, text: '', json: undefined, reason: '' }
-  try {
-    const response = await fetch(url, {
-      method,
-      headers: {
-        authorization,
-        'user-agent': caller,
-        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
-      signal: AbortSignal.timeout(timeoutMs),
-      redirect: 'manual',
-    })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.startsWith('application/json')
-    const json = isJson && text ? JSON.parse(text) : undefined
-    const reason = json?.error?.details?.[0]?.reason ?? ''
-    return { fate: 'answered', status: response.status, text, json, reason }
-  } catch (error) {
-    const { name, cause } = error as Error & { cause?: NodeJS.ErrnoException }
-    if (cause?.code === 'ECONNREFUSED') return { ...none, fate: 'never sent' }
-    // A service that is only stopped may do it when it continues; one that closed the connection was killed.
-    return { ...none, fate: name === 'TimeoutError' ? 'unsure' : 'lost' }
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  } catch {
-    return false
   }
 }
