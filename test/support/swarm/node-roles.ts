@@ -38,7 +38,12 @@ export async function startNodeControl(t: Scope, swarm: Swarm, { leaseMs }: { le
   }
 }
 
-export type NodeRole = { start(): Promise<void>; kill(): Promise<void> }
+export type NodeRole = {
+  start(): Promise<void>
+  kill(): Promise<void>
+  /** Of its first process. */
+  pid(): number
+}
 
 /** `headland serve --roles node` on that machine, as an operator starts it. */
 export async function nodeRole(
@@ -77,6 +82,7 @@ export async function nodeRole(
       killed?.kill('SIGKILL')
       if (killed) await once(killed, 'exit')
     },
+    pid: () => child?.pid ?? 0,
   }
 }
 

@@ -25,11 +25,18 @@ export type Whole = {
 
 export const REGIONS = ['EU-W', 'EU-W', 'US-C'] as const
 
+type WholeOptions = {
+  /** Of all processes but edges and nodes. */
+  settings?: Record<string, string>
+  /** Whether commits of PostgreSQL reach the disk: needed only where speed is measured. */
+  isDurable?: boolean
+}
+
 /** The scope has to end things in reverse. */
-export async function startWhole(t: Scope): Promise<Whole> {
+export async function startWhole(t: Scope, { settings = {}, isDurable = false }: WholeOptions = {}): Promise<Whole> {
   const swarm = await startSwarm(t, [...REGIONS], { isHere: true, hasNetwork: false })
   const { address } = swarm
-  const shared = await startShared(t, { registryHost: address })
+  const shared = await startShared(t, { registryHost: address, isDurable })
   const at = async () => ({ cluster: `${address}:${await freePort()}`, inApp: `${address}:${await freePort()}` })
   const places = [await at(), await at()] as const
   const controlAddresses = places.map(({ cluster }) => cluster).join(',')
@@ -40,6 +47,7 @@ export async function startWhole(t: Scope): Promise<Whole> {
     HEADLAND_IDLE_TIMEOUT: '10',
     HEADLAND_APPS_MAY_CALL: places.map(({ inApp }) => inApp).join(','),
     HEADLAND_LOG_LEVEL: 'warn',
+    ...settings,
   }
   const startControl = (index: number, dataDir?: string) =>
     shared.control(
