@@ -37,6 +37,8 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 export async function copyEnvironments({ whole, controls, sites }: Cluster, count: number): Promise<Site[]> {
   const { server, settings } = whole.shared
+  const services = async () => (await whole.swarm.docker.services({})).length
+  const before = await services()
   const [original] = sites as [Site]
   const id = original.name.split('/').at(-1) ?? ''
   const copies = Object.entries(TABLES).map(([table, columns]) => {
@@ -55,8 +57,7 @@ export async function copyEnvironments({ whole, controls, sites }: Cluster, coun
   const { dataDir } = controls[1]
   await controls[1].stop()
   controls[1] = await whole.startControl(1, dataDir)
-  const total = sites.length + count
-  await until(async () => (await whole.swarm.docker.services({})).length >= total, 'each app has a service')
+  await until(async () => (await services()) >= before + count, 'each app has a service')
   const { hostname, host } = new URL(original.url)
   const domain = hostname.slice(hostname.indexOf('.'))
   const port = host.slice(hostname.length)

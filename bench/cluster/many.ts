@@ -11,6 +11,8 @@ import { AWAKE, ENVIRONMENTS, IDLE_SECONDS } from './sizes.ts'
 /** What a control process reads and tells after its start is not of interest here. */
 const SETTLE_MS = 10_000
 const WAKES_AT_ONCE = 10
+/** Of a minute. */
+const MAX_LEADER_SECONDS = 1.5
 
 export async function measureMany({ ours, peer }: Sides): Promise<Result[]> {
   const few = ours.sites.length
@@ -41,6 +43,7 @@ export async function measureMany({ ours, peer }: Sides): Promise<Result[]> {
       unit: 'MB',
       ours: (['shims', 'proxies', 'docker', 'service', 'postgres'] as const).reduce((sum, of) => sum + grown(of), 0),
       peer: perApp,
+      goal: { of: 'ours', max: 8 },
     },
     { what: 'of that, its containerd-shim', unit: 'MB', ours: grown('shims') },
     { what: 'of that, its docker-proxy', unit: 'MB', ours: grown('proxies') },
@@ -123,6 +126,7 @@ function rowsOf(which: string, many: Idle, few: Idle, count: number): Result[] {
       unit: 's',
       ours: many[name],
       peer: few[name],
+      ...(name === 'leader' ? { goal: { of: 'ours', max: MAX_LEADER_SECONDS } as const } : {}),
     })),
     { what: `transactions, ${which}`, beside, unit: '/s', ours: many.transactions, peer: few.transactions },
   ]

@@ -26,7 +26,7 @@ export async function measurePurges({ ours, peer }: Sides): Promise<Result[]> {
     row('a purge at three edges, p50', 0.5),
     row('a purge at three edges, p99', 0.99),
     { what: `purges, ${AT_ONCE} at a time`, unit: '/s', ours: many.perSecond, peer: others.perSecond },
-    { what: 'CPU of one of them, of all machines', unit: 'ms', ours: many.cpuMs, peer: others.cpuMs },
+    { what: `CPU of a purge, ${AT_ONCE} at a time, of all machines`, unit: 'ms', ours: many.cpuMs, peer: others.cpuMs },
   ]
 }
 

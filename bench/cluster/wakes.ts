@@ -32,7 +32,7 @@ export async function measureWakes({ ours, peer }: Sides): Promise<Result[]> {
     row('a wake, to the first byte', 'single'),
     row(`${count} woken at once, the median`, 'all'),
     row(`${count} woken at once, the slowest`, 'slowest'),
-    row('CPU of one of them, of all machines and the app', 'cpu'),
+    row(`CPU of a wake, ${count} at once, of all machines and the app`, 'cpu'),
   ]
 }
 
