@@ -25,15 +25,15 @@ export type Whole = {
 
 export const REGIONS = ['EU-W', 'EU-W', 'US-C'] as const
 
-type WholeOptions = {
-  /** Of all processes but edges and nodes. */
+type Options = {
+  /** Further settings of control processes and workers. */
   settings?: Record<string, string>
   /** Whether commits of PostgreSQL reach the disk: needed only where speed is measured. */
   isDurable?: boolean
 }
 
 /** The scope has to end things in reverse. */
-export async function startWhole(t: Scope, { settings = {}, isDurable = false }: WholeOptions = {}): Promise<Whole> {
+export async function startWhole(t: Scope, { settings = {}, isDurable = false }: Options = {}): Promise<Whole> {
   const swarm = await startSwarm(t, [...REGIONS], { isHere: true, hasNetwork: false })
   const { address } = swarm
   const shared = await startShared(t, { registryHost: address, isDurable })
