@@ -6,6 +6,7 @@ import { warmRebuild } from './builds/rebuild.ts'
 import { rebuildShare } from './builds/rebuild-share.ts'
 import { capacity } from './capacity.ts'
 import { claim } from './claim.ts'
+import { cluster } from './cluster/cluster.ts'
 import { edgeConformance } from './edge/conformance.ts'
 import { edgeHits } from './edge/hit.ts'
 import { edgeMiss } from './edge/miss.ts'
@@ -59,4 +60,5 @@ export const BENCHES: readonly Bench[] = [
   largeSites,
   edgePurge,
   ...edgeConformance,
+  cluster,
 ]

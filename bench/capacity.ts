@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { zipOf } from '../test/support/zip.ts'
 import { type Bench, median, type Result } from './bench.ts'
-import { type Caller, createApp, createEnvironment, deploy, post, read, rebuild, visit } from './client.ts'
+import { type Caller, createApp, createEnvironment, deploy, post, rebuild, untilAsleep, visit } from './client.ts'
 import { commandOf, memoryOf, treeCpuMs, treePids } from './cpu.ts'
 import { logIn, type Service, startService, temporaryFolder } from './service.ts'
 
@@ -20,7 +20,6 @@ const BUILDS = 50
 const CALLS = 1000
 /** Long enough for a round of retention. */
 const SETTLE_MS = 8000
-const TIMEOUT_MS = 120_000
 
 const SERVER = {
   'package.json': JSON.stringify({ name: 'server', version: '1.0.0', scripts: { start: 'node server.js' } }),
@@ -142,19 +141,6 @@ async function servers(dataDir: string): Promise<Result[]> {
     { what: 'what the service needs to keep it awake', unit: 'MB', ours: (awake.own - before) / SERVERS },
     { what: 'the same, asleep', unit: 'MB', ours: (asleep.apps + asleep.own - before) / SERVERS },
   ]
-}
-
-async function untilAsleep(caller: Caller, environments: readonly string[]) {
-  const deadline = performance.now() + TIMEOUT_MS
-  for (const environment of environments) {
-    const { deployment } = await read(caller, `/v1/${environment}`)
-    for (;;) {
-      const { instance } = (await read(caller, `/v1/${deployment}`)) as { instance?: { state: string } }
-      if (instance?.state === 'ASLEEP') break
-      assert.ok(performance.now() < deadline, `${environment} does not fall asleep`)
-      await wait(500)
-    }
-  }
 }
 
 const isOurs = (pid: number): boolean => /bin\/headland|edge\/process/.test(commandOf(pid))

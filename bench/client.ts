@@ -1,7 +1,10 @@
 /** A client of the API with what the measurements need. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
+
+const ASLEEP_MS = 120_000
 
 export type Caller = { api: string; headers: Record<string, string> }
 
@@ -75,4 +78,17 @@ export async function visit(edge: string, siteUrl: string): Promise<number> {
   const [status, seconds] = stdout.split(' ')
   assert.equal(status, '200', `${siteUrl} answered ${status}`)
   return Number(seconds)
+}
+
+export async function untilAsleep(caller: Caller, environments: readonly string[]) {
+  const deadline = performance.now() + ASLEEP_MS
+  for (const environment of environments) {
+    const { deployment } = await read(caller, `/v1/${environment}`)
+    for (;;) {
+      const { instance } = (await read(caller, `/v1/${deployment}`)) as { instance?: { state: string } }
+      if (instance?.state === 'ASLEEP') break
+      assert.ok(performance.now() < deadline, `${environment} does not fall asleep`)
+      await wait(500)
+    }
+  }
 }

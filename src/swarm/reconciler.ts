@@ -1,11 +1,12 @@
 /**
  * Makes a swarm what it should be, and reports what it is. A round reads everything, decides, and writes; it may die at any line,
  * and the next one, of this process or another, finds what is done already. There are no events of tasks, so what changes is
- * asked for often, and everything every few seconds.
+ * asked for often, all tasks every few seconds, and everything twice a minute.
  */
 import type { Clock, Log } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import { createApply, WriteFenced } from './apply.ts'
+import { createChangedTasks } from './changed-tasks.ts'
 import type { DesiredApp, Observation } from './desired.ts'
 import { type Docker, isOlder } from './docker/client.ts'
 import type { SwarmNode } from './docker/types.ts'
@@ -39,9 +40,11 @@ export type Round = {
 
 export type Region = { region: string; nodes: number; available: number }
 
-const WHOLE_MS = 5000
+/** Something else than this process may have changed a service. */
+const WHOLE_MS = 30_000
+const TASKS_MS = 5000
 const POLL_MS = 100
-/** What has not settled by then is asked for with everything else. */
+/** What has not settled by then is asked for with all tasks. */
 const TRANSITION_MS = 60_000
 /** More names than these would make the address of a request too long. */
 const MAX_SCOPE = 50
@@ -54,6 +57,7 @@ export function createReconciler(parts: ReconcilerParts) {
   const { docker, cluster, clock, log, desired, variables, observe, mayWrite } = parts
   const apply = createApply({ docker, cluster, variables, mayWrite })
   const reports = createReports({ clock, observe })
+  const changedTasks = createChangedTasks()
 
   async function look(scope?: readonly string[]): Promise<Seen> {
     const isInScope = (labels: Readonly<Record<string, string>> = {}) =>
@@ -115,7 +119,14 @@ export function createReconciler(parts: ReconcilerParts) {
     const done = await make(works, seen.nodes)
     const after = works.length > 0 ? await look(scope) : seen
     await reports.report(after, scope)
+    changedTasks.use(after, scope)
     return { isOurs: true, ...done }
+  }
+
+  /** Which deployments have to be looked at; undefined for all. */
+  async function lookAtTasks(): Promise<string[] | undefined> {
+    const [tasks, nodes] = await Promise.all([docker.tasks({ name: [prefixOf(cluster)] }), docker.nodes()])
+    return changedTasks.in({ tasks, nodes })
   }
 
   const hinted = new Set<string>()
@@ -135,21 +146,31 @@ export function createReconciler(parts: ReconcilerParts) {
     async run(signal: AbortSignal): Promise<void> {
       const end = () => interrupt.abort()
       signal.addEventListener('abort', end)
-      for (let wholeAt = Number.NEGATIVE_INFINITY; !signal.aborted; ) {
+      let [wholeAt, tasksAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
+      /** Something could not be done: everything is looked at again. */
+      let isIncomplete = false
+      while (!signal.aborted) {
         interrupt = new AbortController()
-        const scope = [...new Set([...hinted, ...reports.inTransition(TRANSITION_MS)])]
-        const isWhole = clock.now() - wholeAt >= WHOLE_MS || scope.length > MAX_SCOPE
+        const known = [...hinted, ...reports.inTransition(TRANSITION_MS)]
         hinted.clear()
-        if (isWhole) wholeAt = clock.now()
+        const isDue = clock.now() - tasksAt >= TASKS_MS
+        if (isDue) tasksAt = clock.now()
+        const isWhole = isDue && (isIncomplete || tasksAt - wholeAt >= WHOLE_MS)
         try {
-          if (isWhole || scope.length > 0) await round(isWhole ? undefined : scope)
+          const changed = isDue && !isWhole ? await lookAtTasks() : []
+          const scope = [...new Set([...known, ...(changed ?? [])])]
+          if (isWhole || !changed || scope.length > MAX_SCOPE) {
+            wholeAt = clock.now()
+            isIncomplete = (await round()).failed.length > 0
+          } else if (scope.length > 0 && (await round(scope)).failed.length > 0) isIncomplete = true
         } catch (error) {
+          isIncomplete = true
           if (error instanceof WriteFenced) log.info(error.message)
           else log.warn({ err: error }, 'the swarm could not be looked at')
           await clock.sleep(1000, signal)
         }
         const isBusy = reports.inTransition(TRANSITION_MS).length > 0
-        await clock.sleep(isBusy ? POLL_MS : wholeAt + WHOLE_MS - clock.now(), interrupt.signal)
+        await clock.sleep(isBusy ? POLL_MS : tasksAt + TASKS_MS - clock.now(), interrupt.signal)
       }
       signal.removeEventListener('abort', end)
     },

@@ -13,8 +13,8 @@ import { startService, type TestService } from './service.ts'
 type Settings = Record<string, string>
 
 /** Starts what all machines of one service share. */
-export async function startShared(t: Scope, { registryHost = '127.0.0.1' } = {}) {
-  const server = await startPostgres(t)
+export async function startShared(t: Scope, { registryHost = '127.0.0.1', isDurable = false } = {}) {
+  const server = await startPostgres(t, { isDurable })
   const store = await startS3Server(t)
   const registry = await startRegistry(t, { host: registryHost })
   const masterKey = randomBytes(32)

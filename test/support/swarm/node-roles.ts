@@ -83,6 +83,7 @@ export async function nodeRole(
       killed?.kill('SIGKILL')
       if (killed) await once(killed, 'exit')
     },
+    pid: () => child?.pid ?? 0,
   }
 }
 

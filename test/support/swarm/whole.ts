@@ -30,16 +30,18 @@ type Options = {
   mayCall?: readonly string[]
   /** Further settings of control processes and workers. */
   settings?: Record<string, string>
+  /** Whether commits of PostgreSQL reach the disk: needed only where speed is measured. */
+  isDurable?: boolean
   /** How an edge reaches a control process, if not directly. */
   wayToControl?(edge: string, address: string): Promise<string>
 }
 
 /** The scope has to end things in reverse. */
 export async function startWhole(t: Scope, options: Options = {}): Promise<Whole> {
-  const { mayCall = [], settings = {}, wayToControl } = options
+  const { mayCall = [], settings = {}, isDurable = false, wayToControl } = options
   const swarm = await startSwarm(t, [...REGIONS], { isHere: true, hasNetwork: false })
   const { address } = swarm
-  const shared = await startShared(t, { registryHost: address })
+  const shared = await startShared(t, { registryHost: address, isDurable })
   const at = async () => ({ cluster: `${address}:${await freePort()}`, inApp: `${address}:${await freePort()}` })
   const places = [await at(), await at()] as const
   const controlAddresses = places.map(({ cluster }) => cluster).join(',')
