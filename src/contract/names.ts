@@ -126,4 +126,5 @@ export const operationResource = (at: EnvironmentPath, id: string) => `${environ
 export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`
 export const deploymentResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/deployments/${id}`
 export const webhooksResource = (at: EnvironmentPath) => `${environmentResource(at)}/webhooks`
+export const scheduleResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/schedules/${id}`
 export const triggerResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/triggers/${id}`

@@ -40,6 +40,7 @@ import { logChunks } from './0037-log-chunks.ts'
 import { acmeChallenges } from './0038-acme-challenges.ts'
 import { routed } from './0039-routed.ts'
 import { clusterNodes } from './0040-cluster-nodes.ts'
+import { schedules } from './0045-schedules.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -82,4 +83,5 @@ export const MIGRATIONS: readonly Migration[] = [
   acmeChallenges,
   routed,
   clusterNodes,
+  schedules,
 ]
