@@ -46,6 +46,7 @@ export const userId = id('Id of the user in this account, given by the service.'
 export const invitationId = id('Id of the invitation, given by the service.')
 export const credentialId = id('Id of the credential: its userId.')
 export const certificateId = id('Id of the certificate, given by the service.')
+export const scheduleId = id('Id of the schedule, given by the service.')
 
 export const commitSha = string({
   pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$',

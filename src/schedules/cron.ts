@@ -48,6 +48,15 @@ export function readCron(expression: string, timeZone: string): CronTimes {
   }
 }
 
+/** Of a stored expression, which another version may have accepted: one that cannot be read has no times. */
+export function timesOf(stored: { cron: string; timeZone: string }): CronTimes {
+  try {
+    return readCron(stored.cron, stored.timeZone)
+  } catch {
+    return { after: () => undefined, following: () => [] }
+  }
+}
+
 /** Whether it follows the clock, whatever that does: where the minute or the hour begins with a star, as crond has it. */
 function isWild(text: string): boolean {
   const [minute, hour] = text.split(' ')

@@ -11,7 +11,7 @@ import type { BuildRequests, ClearCache } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import { LeadershipLost, type Sql, type Term, type Transaction } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
-import { readCron } from './cron.ts'
+import { timesOf } from './cron.ts'
 import type { ScheduleRecord, ScheduleRecords } from './records.ts'
 
 type Parts = {
@@ -111,7 +111,7 @@ export function createScheduleRuns(parts: Parts) {
 
   async function move(tx: Transaction, schedule: ScheduleRecord, time: number, operation: string | null) {
     await parts.term.check(tx)
-    const nextTime = readCron(schedule.cron, schedule.timeZone).after(time) ?? null
+    const nextTime = timesOf(schedule).after(time) ?? null
     if (!(await records.ran(tx, schedule, { time, nextTime, operation }))) throw new NotDue()
   }
 

@@ -4,7 +4,7 @@ import { type Clock, toRfc3339 } from '../base/index.ts'
 import { LIMITS, names, Problem, type resources } from '../contract/index.ts'
 import type { EnvironmentRef } from '../deployments/index.ts'
 import type { Page, PageOf, Reader, Sql, Transaction } from '../storage/index.ts'
-import { normalize, readCron } from './cron.ts'
+import { normalize, readCron, timesOf } from './cron.ts'
 import type { Plan, ScheduleRecord, ScheduleRecords } from './records.ts'
 
 /** How many of the next times are shown. */
@@ -21,7 +21,7 @@ export function createSchedules({ sql, clock, records, requireOpen }: Parts) {
   const show = (at: names.EnvironmentPath, record: ScheduleRecord) => render(at, record, clock.now())
 
   /** Also checks the expression. */
-  function timesOf({ cron, timeZone, isPaused }: Plan) {
+  function nextOf({ cron, timeZone, isPaused }: Plan) {
     const now = clock.now()
     const nextTime = readCron(cron, timeZone).after(now) ?? null
     return { nextTime: isPaused ? null : nextTime, now }
@@ -39,7 +39,7 @@ export function createSchedules({ sql, clock, records, requireOpen }: Parts) {
     create(ref: EnvironmentRef, given: resources.NewSchedule): Promise<resources.Schedule> {
       const { action, cron, timeZone = 'UTC', paused = false } = given
       const plan = { action, cron: normalize(cron), timeZone, isPaused: paused }
-      const times = timesOf(plan)
+      const times = nextOf(plan)
       return sql.transaction(async (tx) => {
         const at = await open(tx, ref)
         if ((await records.count(tx, at.environment)) >= LIMITS.schedules) throw new Problem('TOO_MANY_SCHEDULES')
@@ -62,7 +62,7 @@ export function createSchedules({ sql, clock, records, requireOpen }: Parts) {
           timeZone: given.timeZone ?? before.timeZone,
           isPaused: given.paused ?? before.isPaused,
         }
-        return show(at, await records.update(tx, before, plan, timesOf(plan)))
+        return show(at, await records.update(tx, before, plan, nextOf(plan)))
       })
     },
 
@@ -89,7 +89,7 @@ const scheduleEtag = ({ id, action, cron, timeZone, isPaused }: ScheduleRecord):
 function render(at: names.EnvironmentPath, record: ScheduleRecord, now: number): resources.Schedule {
   const { id, action, cron, timeZone, isPaused, nextTime, lastTime, lastOperation } = record
   // The one that is due comes first, even if its time has passed: it runs in a moment.
-  const following = nextTime === null ? [] : readCron(cron, timeZone).following(Math.max(now, nextTime), SHOWN - 1)
+  const following = nextTime === null ? [] : timesOf(record).following(Math.max(now, nextTime), SHOWN - 1)
   return {
     name: names.scheduleResource(at, id),
     action,

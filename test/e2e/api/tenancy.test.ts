@@ -102,6 +102,7 @@ const ABSENT: Record<string, string> = {
   deployment: UNUSED_ID,
   credential: UNUSED_ID,
   certificate: UNUSED_ID,
+  schedule: UNUSED_ID,
   user: UNUSED_ID,
   invitation: UNUSED_ID,
 }
@@ -122,6 +123,7 @@ type Furniture = Record<
   | 'app'
   | 'environment'
   | 'operation'
+  | 'schedule'
   | 'build'
   | 'deployment'
   | 'credential'
@@ -153,6 +155,12 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     body: { chain: cert, privateKey: key },
   })
   assert.equal(uploaded.status, 200, uploaded.text)
+  const scheduled = await service.call(`/v1/${name}/schedules`, {
+    method: 'POST',
+    as,
+    body: { action: 'REBUILD', cron: '@yearly' },
+  })
+  assert.equal(scheduled.status, 200, scheduled.text)
   const added = await service.call(`/v1/accounts/${account}/users`, {
     method: 'POST',
     as,
@@ -167,6 +175,7 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     deployment: last(live.metadata.deployment),
     credential: issued.json.userId,
     certificate: last(uploaded.json.name),
+    schedule: last(scheduled.json.name),
     user: last(added.json.name),
     // Not of the account: an invitation belongs to its user.
     invitation: last(added.json.name),
