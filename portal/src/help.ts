@@ -5,6 +5,7 @@ export const DOCS = '/docs/'
 /** By the part of the address that follows the account, the app or the environment; the first that fits is taken. */
 export const HELP: readonly (readonly [page: RegExp, help: string])[] = [
   [/\/settings\/webhooks$/, '/docs/guides/webhooks'],
+  [/\/settings\/schedules$/, '/docs/guides/schedules'],
   [/\/settings\/variables$/, '/docs/guides/variables'],
   [/\/settings\/domains$/, '/docs/guides/domains'],
   [/\/triggers$/, '/docs/guides/webhooks'],

@@ -58,6 +58,13 @@ export const ENVIRONMENT_PAGES: readonly EnvironmentPage[] = [
     Page: lazyPage(() => import('./pages/webhooks/page.tsx')),
   },
   {
+    section: 'settings/schedules',
+    title: 'Schedules',
+    group: 'Settings',
+    key: 'h',
+    Page: lazyPage(() => import('./pages/schedules/page.tsx')),
+  },
+  {
     section: 'settings/variables',
     title: 'Variables',
     group: 'Settings',

@@ -16,6 +16,7 @@ export type RouteCall<Query, Body> = {
     | 'app'
     | 'environment'
     | 'operation'
+    | 'schedule'
     | 'build'
     | 'deployment'
     | 'credential'

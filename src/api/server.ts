@@ -34,6 +34,7 @@ const PATH_PARAMETERS: Record<string, schema.Schema> = {
   deployment: names.deploymentId,
   credential: names.credentialId,
   certificate: names.certificateId,
+  schedule: names.scheduleId,
   user: names.userId,
   invitation: names.invitationId,
   action: resources.webhookAction,

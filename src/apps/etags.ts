@@ -59,4 +59,5 @@ const TAG_LENGTH = 22
 /** Weak (RFC 9110, section 8.8.1): what the service itself changes, such as the state, is not covered. */
 const weak = (tag: string): string => `W/"${tag}"`
 
-const etagOf = (kept: unknown): string => weak(hash('sha256', JSON.stringify(kept), 'base64url').slice(0, TAG_LENGTH))
+export const etagOf = (kept: unknown): string =>
+  weak(hash('sha256', JSON.stringify(kept), 'base64url').slice(0, TAG_LENGTH))

@@ -13,6 +13,7 @@ export {
   appEtag,
   domainsEtag,
   environmentEtag,
+  etagOf,
   type Preconditions,
   requireEtag,
   variableEtag,

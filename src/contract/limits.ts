@@ -76,12 +76,18 @@ export const LIMITS = {
   userAgentLength: 200,
   /**
    * Entries of the ledger that are kept for one environment, separately for builds and for purges: of webhooks, the
-   * API, the app, the service.
+   * API, the app, the service, schedules.
    */
   triggersKeptOfWebhooks: 10_000,
   triggersKeptOfApi: 1000,
   triggersKeptOfApp: 100,
   triggersKeptOfService: 100,
+  triggersKeptOfSchedules: 1000,
+  /** Schedules of one environment. */
+  schedules: 20,
+  /** Characters of a cron expression, and of the name of a time zone. */
+  cronLength: 120,
+  timeZoneLength: 64,
   /** How often operations of webhooks of one environment are read with a webhook's token: at once, and per minute. */
   webhookReads: 600,
   /** Bytes of a webhook call's body that are read and discarded; beyond that, the connection is closed. */

@@ -46,6 +46,7 @@ export const userId = id('Id of the user in this account, given by the service.'
 export const invitationId = id('Id of the invitation, given by the service.')
 export const credentialId = id('Id of the credential: its userId.')
 export const certificateId = id('Id of the certificate, given by the service.')
+export const scheduleId = id('Id of the schedule, given by the service.')
 
 export const commitSha = string({
   pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$',
@@ -126,4 +127,5 @@ export const operationResource = (at: EnvironmentPath, id: string) => `${environ
 export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`
 export const deploymentResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/deployments/${id}`
 export const webhooksResource = (at: EnvironmentPath) => `${environmentResource(at)}/webhooks`
+export const scheduleResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/schedules/${id}`
 export const triggerResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/triggers/${id}`

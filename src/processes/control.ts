@@ -12,6 +12,7 @@ import {
   createDeploying,
   createOnStall,
   createRetrying,
+  createScheduling,
   openState,
   openVisitorSide,
   runOnAgent,
@@ -109,7 +110,10 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   edges.onStall(onStall('edge'))
   started.defer(watchStalls(onStall('control')))
   const admission = createAdmission({ config, database, machine, retention })
+  const requests = assembleRequests({ config, database, records, hosting, live, deploying, admission })
   leadership.lead(createRetrying({ config, log, database, machine, records, deploying, admission }))
+  const { clearCache } = requests
+  leadership.lead(createScheduling({ log, database, records, deploying, admission, clearCache }))
 
   // Certificates are got from here on.
   const certificateParts = { config, log, database, vault, records, edges, edgeTls }
@@ -123,7 +127,6 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   mayWork.then(() => leadership.start())
 
   // Users and webhooks are answered from here on.
-  const requests = assembleRequests({ config, database, records, hosting, live, deploying, admission })
   const portal = openPortal({ log })
   started.defer(() => portal.stop())
   const api = assembleApi({

@@ -4,6 +4,7 @@ import { createCookieKeys, createDomains, createTokens, createVariables, notifyB
 import { createBuildRetention, createBuilds, createSources } from '../builds/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createDeployments, createRetries, createRevalidations, createWantedInstances } from '../deployments/index.ts'
+import { createScheduleRecords } from '../schedules/index.ts'
 import type { Config } from '../settings.ts'
 import type { Vault } from '../storage/index.ts'
 import { createLedger } from '../triggers/index.ts'
@@ -29,6 +30,7 @@ export function createRecords({ config, database, vault }: { config: Config; dat
     wantedInstances: createWantedInstances({ sql, clock }),
     ledger: createLedger({ sql, newId, operations, notifyBelow }),
     webhookSets: createWebhookSets({ sql, clock, newId, accounts, environments }),
+    scheduleRecords: createScheduleRecords({ sql, newId }),
   }
 }
 

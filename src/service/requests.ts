@@ -1,6 +1,7 @@
 /** What users and webhooks can ask for: changes of environments and domains, builds, purges. */
 import type { Database } from '../data-folder.ts'
-import { createClearCache, createReplaceDomains, createRequests } from '../deployments/index.ts'
+import { createClearCache, createReplaceDomains, createRequests, requireOpen } from '../deployments/index.ts'
+import { createSchedules } from '../schedules/index.ts'
 import type { Config } from '../settings.ts'
 import { createWebhookRates, createWebhooks } from '../webhooks/index.ts'
 import type { Admission } from './admission.ts'
@@ -22,7 +23,7 @@ type Parts = {
 
 export function assembleRequests({ config, database, records, hosting, live, deploying, admission }: Parts) {
   const { sql, clock, apps, environments, operations } = database
-  const { variables, domains, builds, sources, deployments, ledger, webhookSets } = records
+  const { variables, domains, builds, sources, deployments, ledger, webhookSets, scheduleRecords } = records
   const { purges, sharers } = hosting
   const { routing } = live
   const { buildRequests, finishWithEnvironment } = deploying
@@ -60,7 +61,13 @@ export function assembleRequests({ config, database, records, hosting, live, dep
     clearCache,
     admitBuild,
   })
-  return { requests, replaceDomains, clearCache, webhooks }
+  const schedules = createSchedules({
+    sql,
+    clock,
+    records: scheduleRecords,
+    requireOpen: (tx, at) => requireOpen(environments, tx, at),
+  })
+  return { requests, replaceDomains, clearCache, webhooks, schedules }
 }
 
 export type Requests = ReturnType<typeof assembleRequests>

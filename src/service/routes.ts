@@ -65,7 +65,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
   const { usage, diskSpace } = parts.retention
   const { pins } = parts.deploying
   const { checkIsolation, admitBuild } = parts.admission
-  const { requests, replaceDomains, clearCache, webhooks } = parts.requests
+  const { requests, replaceDomains, clearCache, webhooks, schedules } = parts.requests
   const { concurrency, dnsServers, publicAddresses } = config
   const ceilings = ceilingsOf(config)
 
@@ -148,6 +148,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     certificates: parts.certificates,
     clearCache,
     webhooks,
+    schedules,
     trace,
     isolation: machine.isolation,
     readCluster: createReadCluster(parts),

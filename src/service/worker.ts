@@ -1,15 +1,17 @@
-/** Works on the operations that were asked for, and asks again for rebuilds that could not reach their CMS. */
+/** Works on the operations that were asked for, and asks for rebuilds that are due: by a schedule, or as they could not reach their CMS. */
 import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createRetry } from '../deployments/index.ts'
 import type { Machine } from '../machine.ts'
 import { startWorker } from '../operations/index.ts'
+import { createScheduleRuns } from '../schedules/index.ts'
 import type { Config } from '../settings.ts'
 import type { LeaderWork } from '../storage/index.ts'
 import type { Admission } from './admission.ts'
 import type { Deploying } from './deploying.ts'
 import { ceilingsOf } from './limits.ts'
 import type { Records } from './records.ts'
+import type { Requests } from './requests.ts'
 
 const QUICK_CONCURRENCY = 8
 /** Builds that run no program of an app, beside those that do. */
@@ -75,5 +77,33 @@ export function createRetrying(parts: RetryParts): LeaderWork {
       answers: machine.networks?.answers,
       term,
       lookMs: Math.min(RETRY_LOOK_MS, config.retryInterval * 1000),
+    }).start()
+}
+
+type ScheduleParts = Omit<RetryParts, 'config' | 'machine'> & { clearCache: Requests['clearCache'] }
+
+export function createScheduling({
+  log,
+  database,
+  records,
+  deploying,
+  admission,
+  clearCache,
+}: ScheduleParts): LeaderWork {
+  const { sql, clock, accounts, environments, operations } = database
+  return (term) =>
+    createScheduleRuns({
+      sql,
+      clock,
+      log,
+      accounts,
+      environments,
+      operations,
+      records: records.scheduleRecords,
+      ledger: records.ledger,
+      buildRequests: deploying.buildRequests,
+      clearCache,
+      admitBuild: admission.admitBuild,
+      term,
     }).start()
 }

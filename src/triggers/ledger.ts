@@ -26,7 +26,7 @@ export type Asked = {
   action: resources.TriggerAction
   source: resources.TriggerSource
   requestedBy: resources.Requester | null
-  /** Empty for the app itself and for the service. */
+  /** Empty for schedules, the app itself and the service. */
   address: string
   userAgent: string
   time: number
@@ -62,6 +62,7 @@ const columns = statement`id, action, source, address, user_agent, requested_by,
 const KEPT: Record<resources.TriggerSource, number> = {
   WEBHOOK: LIMITS.triggersKeptOfWebhooks,
   API: LIMITS.triggersKeptOfApi,
+  SCHEDULE: LIMITS.triggersKeptOfSchedules,
   APP: LIMITS.triggersKeptOfApp,
   SERVICE: LIMITS.triggersKeptOfService,
 }

@@ -38,6 +38,7 @@ export type UsageKind = resources.UsageKind
 export type AddedUser = schema.Static<typeof resources.addedUser>
 export type IssuedCredential = schema.Static<typeof resources.issuedCredential>
 export type WebhookAction = resources.WebhookAction
+export type Schedule = resources.Schedule
 export type WebhookSet = resources.WebhookSet
 export type IssuedWebhookSet = resources.IssuedWebhookSet
 export type RecordedTrigger = resources.RecordedTrigger

@@ -23,6 +23,7 @@ import type { DomainChecks } from '../../reach/index.ts'
 import type { RequestLog } from '../../request-log/index.ts'
 import type { Counts, DiskSpace, Usage } from '../../retention/index.ts'
 import type { Instances } from '../../runtime/index.ts'
+import type { Schedules } from '../../schedules/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
 import type { Ledger } from '../../triggers/index.ts'
@@ -47,6 +48,7 @@ import { eventRoutes } from './events.ts'
 import { healthRoutes, type ReadyChecks } from './health.ts'
 import { operationRoutes } from './operations.ts'
 import { requestRoutes } from './requests.ts'
+import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './session.ts'
 import { traceRoutes } from './trace.ts'
 import { trafficRoutes } from './traffic.ts'
@@ -88,6 +90,7 @@ export type RouteParts = {
   ledger: Ledger
   webhookSets: WebhookSets
   webhooks: Webhooks
+  schedules: Schedules
   usage: Usage
   counts: Counts
   ceilings: Ceilings
@@ -122,6 +125,7 @@ export function createRoutes(given: RouteParts): Route[] {
     ...deploymentRoutes(parts),
     ...cacheRoutes(parts),
     ...webhookRoutes(parts),
+    ...scheduleRoutes(parts),
     ...traceRoutes(parts),
     ...domainRoutes(parts),
     ...certificateRoutes(parts),

@@ -39,6 +39,20 @@ export const ENVIRONMENT_PROBLEMS = {
     todo: 'Wait as long as `Retry-After` says, or cancel the build that they wait for; send several variables in one change.',
     retryable: true,
   }),
+  SCHEDULE_OVERLAPS: row({
+    http: 409,
+    status: 'ABORTED',
+    fault: 'caller',
+    meaning: 'The build that the last run of the schedule requested is not done, so this run was left out.',
+    todo: 'Nothing, if it is rare. Otherwise let the schedule run less often, or find out why the builds take so long.',
+  }),
+  TOO_MANY_SCHEDULES: row({
+    http: 429,
+    status: 'RESOURCE_EXHAUSTED',
+    fault: 'caller',
+    meaning: 'The environment has as many schedules as it may have.',
+    todo: 'Delete one that is no longer needed.',
+  }),
   ACCOUNT_LIMIT: row({
     http: 429,
     status: 'RESOURCE_EXHAUSTED',

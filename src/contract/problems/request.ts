@@ -86,6 +86,13 @@ export const REQUEST_PROBLEMS = {
     meaning: 'There is no such credential in the account.',
     todo: 'List the credentials.',
   }),
+  SCHEDULE_NOT_FOUND: row({
+    http: 404,
+    status: 'NOT_FOUND',
+    fault: 'caller',
+    meaning: 'There is no such schedule in the environment.',
+    todo: 'List the schedules.',
+  }),
   CERTIFICATE_NOT_FOUND: row({
     http: 404,
     status: 'NOT_FOUND',

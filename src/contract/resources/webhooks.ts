@@ -133,7 +133,7 @@ export const ACTION_OF_WEBHOOK: Record<WebhookAction, TriggerAction> = {
   purgeCache: 'PURGE_CACHE',
 }
 
-export const TRIGGER_SOURCES = ['WEBHOOK', 'API', 'APP', 'SERVICE'] as const
+export const TRIGGER_SOURCES = ['WEBHOOK', 'API', 'SCHEDULE', 'APP', 'SERVICE'] as const
 export type TriggerSource = (typeof TRIGGER_SOURCES)[number]
 
 export const recordedTrigger = object(
@@ -141,11 +141,11 @@ export const recordedTrigger = object(
     name: string({ description: '`accounts/…/environments/{environment}/triggers/{trigger}`' }),
     action: oneOf(TRIGGER_ACTIONS),
     source: oneOf(TRIGGER_SOURCES, {
-      description: 'A webhook, the API, the app itself, or the service, which tries held builds again.',
+      description: 'A webhook, the API, a schedule, the app itself, or the service, which tries held builds again.',
     }),
     requestedBy,
     createTime: time('When it came.'),
-    address: string({ description: 'Where it came from; empty for the app itself and for the service.' }),
+    address: string({ description: 'Where it came from; empty for schedules, the app itself and the service.' }),
     userAgent: string({ description: 'The User-Agent of the caller.' }),
     answer: integer({ description: 'HTTP status that it was answered with.' }),
     reason: optional(string({ description: 'Why it was refused: one of the reasons of the error reference.' })),

@@ -5,7 +5,7 @@
 import type { Environments } from '../../apps/index.ts'
 import { fieldInvalid, LIMITS } from '../../contract/index.ts'
 import type { Finish, Operation, OperationRecord, Operations } from '../../operations/index.ts'
-import type { Sql } from '../../storage/index.ts'
+import type { Sql, Transaction } from '../../storage/index.ts'
 import type { Asked, Ledger } from '../../triggers/index.ts'
 import { abridge, isOfNothing, type Purged, type Purges } from '../purges.ts'
 import { type EnvironmentRef, requireOpen } from './require-open.ts'
@@ -20,18 +20,25 @@ type Parts = {
 }
 
 /** As many as the ledger has entries: a client that knows a URL that purges may call it all day. */
-const PURGES_KEPT = LIMITS.triggersKeptOfWebhooks + LIMITS.triggersKeptOfApi + LIMITS.triggersKeptOfApp
+const PURGES_KEPT =
+  LIMITS.triggersKeptOfWebhooks + LIMITS.triggersKeptOfApi + LIMITS.triggersKeptOfApp + LIMITS.triggersKeptOfSchedules
 
 /** Purges whose response shows the environment: it may name 500 variables, and there may be thousands of purges. */
 const RESPONSES_KEPT = 20
 
 /** Callers that asked before it began may share one purge. */
-export type ClearCache = (at: EnvironmentRef, what: Purged, asked: readonly Asked[]) => Promise<Operation>
+export type ClearCache = (
+  at: EnvironmentRef,
+  what: Purged,
+  asked: readonly Asked[],
+  /** Part of the transaction that records it. If it throws, nothing is recorded, and the purge is done all the same. */
+  within?: (tx: Transaction, operation: Operation) => Promise<void>,
+) => Promise<Operation>
 
 export function createClearCache(parts: Parts): ClearCache {
   const { sql, environments, operations, purges, ledger, finishWithEnvironment } = parts
 
-  return async (at, what, asked) => {
+  return async (at, what, asked, within) => {
     const { paths = [], tags = [] } = what
     if (isOfNothing(what)) throw fieldInvalid('paths', 'names nothing; leave paths and tags out to clear everything')
     if (paths.length + tags.length > LIMITS.purgeEntries) {
@@ -43,6 +50,7 @@ export function createClearCache(parts: Parts): ClearCache {
       const finish = (operation: OperationRecord) => finishWithEnvironment(operation)(tx)
       const requestedBy = asked[0]?.requestedBy ?? null
       const done = await operations.record(tx, { path, trigger: 'PURGE_CACHE', requestedBy, finish })
+      await within?.(tx, done)
       await operations.abridgePurge(tx, path, RESPONSES_KEPT)
       const outcome = { answer: 200, operationId: done.id, purged: abridge(what) }
       const { isPruned } = await ledger.add(tx, environment.id, asked, outcome)

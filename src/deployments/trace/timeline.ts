@@ -112,6 +112,7 @@ function ofOperation({ id, trigger, createTime, doneTime, error }: Operation): E
 
 const ASKED_BY: Record<resources.TriggerSource, string> = {
   API: 'a call of the API',
+  SCHEDULE: 'a schedule',
   APP: 'the app itself',
   SERVICE: 'the service',
   WEBHOOK: 'a webhook',

@@ -27,6 +27,11 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   postFuV1AccountsAccountAppsAppEnvironmentsEnvironmentUpload: { body: formOf(page('intruder')) },
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentRebuild: { body: {} },
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentUnpin: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentSchedules: {},
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentSchedules: { body: { action: 'REBUILD', cron: '@daily' } },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentSchedulesSchedule: {},
+  patchV1AccountsAccountAppsAppEnvironmentsEnvironmentSchedulesSchedule: { body: { paused: true } },
+  deleteV1AccountsAccountAppsAppEnvironmentsEnvironmentSchedulesSchedule: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentTrace: { query: '?url=/' },
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentClearCache: { body: { paths: ['/'] } },
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentBuilds: {},
@@ -103,6 +108,7 @@ const ABSENT: Record<string, string> = {
   deployment: UNUSED_ID,
   credential: UNUSED_ID,
   certificate: UNUSED_ID,
+  schedule: UNUSED_ID,
   user: UNUSED_ID,
   invitation: UNUSED_ID,
 }
@@ -123,6 +129,7 @@ type Furniture = Record<
   | 'app'
   | 'environment'
   | 'operation'
+  | 'schedule'
   | 'build'
   | 'deployment'
   | 'credential'
@@ -154,6 +161,12 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     body: { chain: cert, privateKey: key },
   })
   assert.equal(uploaded.status, 200, uploaded.text)
+  const scheduled = await service.call(`/v1/${name}/schedules`, {
+    method: 'POST',
+    as,
+    body: { action: 'REBUILD', cron: '@yearly' },
+  })
+  assert.equal(scheduled.status, 200, scheduled.text)
   const added = await service.call(`/v1/accounts/${account}/users`, {
     method: 'POST',
     as,
@@ -168,6 +181,7 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     deployment: last(live.metadata.deployment),
     credential: issued.json.userId,
     certificate: last(uploaded.json.name),
+    schedule: last(scheduled.json.name),
     user: last(added.json.name),
     // Not of the account: an invitation belongs to its user.
     invitation: last(added.json.name),

@@ -102,6 +102,17 @@ const TYPED: Record<string, string[][]> = {
     ['shop.example.com', '--account', 'acme'],
     ['unknown.example.com', '--account', 'acme'],
   ],
+  schedules: [AT],
+  'schedules create': [
+    ['@daily', ...AT],
+    ['0 3 * * *', '--action', 'purge', '--time-zone', 'Europe/Berlin', ...AT],
+  ],
+  'schedules pause': [[SHORT, ...AT]],
+  'schedules resume': [[SHORT, ...AT]],
+  'schedules delete': [
+    [SHORT, '--yes', ...AT],
+    ['unknown', '--yes', ...AT],
+  ],
   protection: [AT],
   'protection password': [AT, [...AT, '--end']],
   'protection addresses': [

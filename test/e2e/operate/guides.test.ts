@@ -120,6 +120,13 @@ const GUIDES: Record<string, Guide> = {
     ground: 'a live server',
     see: ([plan = '']) => assert.match(plan, /node/),
   },
+  'docs/guides/schedules.md': {
+    ground: 'a live page',
+    see: ([printed = '']) => {
+      assert.match(printed, /^rebuild +30 3 \* \* \* +Europe\/Berlin +20/m)
+      assert.match(printed, /^purge +\*\/15 \* \* \* \* +UTC +20/m)
+    },
+  },
   'docs/guides/monorepos.md': {
     ground: 'an environment',
     async see(_, { environment }) {

@@ -181,6 +181,19 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     return { webhooks, quietSeconds: hostile, maxQuietSeconds: hostile, regenerateTime: hostile }
   if (/\/certificates$/.test(path) && method === 'GET') return { certificates: [certificate, uploaded] }
   if (/\/certificates/.test(path)) return certificate
+  const schedule = {
+    name: name(`${environment.name}/schedules/${ID}`),
+    action: hostile,
+    cron: hostile,
+    timeZone: hostile,
+    paused: hostile,
+    nextTimes: [hostile],
+    lastTime: hostile,
+    lastOperation: hostile,
+    createTime: hostile,
+  }
+  if (/\/schedules$/.test(path) && method === 'GET') return { schedules: [schedule] }
+  if (/\/schedules/.test(path)) return schedule
   if (/\/domains/.test(path)) return { domains: ['shop.example.com', hostile] }
   if (url.includes('validateOnly')) return { plan: { framework: hostile, [hostile]: hostile } }
   if (method !== 'GET' && !path.endsWith(':cancel')) return operation

@@ -42,7 +42,7 @@ export type NodeRole = {
   start(): Promise<void>
   kill(): Promise<void>
   /** Of the process that supervises the others. */
-  pid(): number | undefined
+  pid(): number
 }
 
 /** `headland serve --roles node` on that machine, as an operator starts it. */

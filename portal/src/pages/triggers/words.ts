@@ -10,6 +10,7 @@ export const ACTIONS: Record<TriggerAction, string> = {
 export const SOURCES: Record<TriggerSource, string> = {
   WEBHOOK: 'Webhook',
   API: 'API',
+  SCHEDULE: 'Schedule',
   APP: 'App',
   SERVICE: 'Headland',
 }
@@ -23,6 +24,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   PURGE_NOT_CONFIRMED: 'the edge did not confirm the purge in time',
   TOO_MANY_TRIGGERS: 'the webhooks were called too often; the calls after this one are not listed',
   STORAGE_UNAVAILABLE: 'the machine could not record it',
+  SCHEDULE_OVERLAPS: 'the build of its last run was not done yet',
   ENVIRONMENT_DELETING: 'the environment is being deleted',
 }
 

@@ -43,6 +43,7 @@ import { clusterNodes } from './0040-cluster-nodes.ts'
 import { clusterLoads } from './0041-cluster-loads.ts'
 import { joinTokens } from './0042-join-tokens.ts'
 import { clusterProcesses } from './0043-cluster-processes.ts'
+import { schedules } from './0044-schedules.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -88,4 +89,5 @@ export const MIGRATIONS: readonly Migration[] = [
   clusterLoads,
   joinTokens,
   clusterProcesses,
+  schedules,
 ]
