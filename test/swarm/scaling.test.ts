@@ -20,7 +20,7 @@ const skip = NEEDS_OWN_NETWORK.skip || NEEDS_SWARM.skip || NEEDS_REGISTRY.skip |
 const HOST = 'site.example'
 const CLUSTER = 'scaling'
 const MIB = 1024 ** 2
-const SCALING = { minInstances: 1, maxInstances: 3, requestsPerInstance: 4 }
+const SCALING = { minInstances: 1, maxInstances: 3, requestsPerInstance: 8 }
 
 const ends: (() => unknown)[] = []
 const scope = { after: (end: () => unknown) => void ends.unshift(end) }
@@ -84,7 +84,7 @@ test('load brings instances up over two nodes, its end takes them away, and no r
   })
   const visiting = [0, 1].map((at) => visitUntil(constant.signal, at, 1))
   // More than three instances should have, and half of them at an edge of a process that does not lead.
-  const loading = Array.from({ length: 16 }, (_, at) => visitUntil(load.signal, at + 2, 300))
+  const loading = Array.from({ length: 28 }, (_, at) => visitUntil(load.signal, at + 2, 300))
   const began = performance.now()
   await until(() => running() === 3, 'three instances answer')
   t.diagnostic(`three instances after ${Math.round(performance.now() - began)} ms`)
@@ -98,8 +98,8 @@ test('load brings instances up over two nodes, its end takes them away, and no r
 
   load.abort()
   await Promise.all(loading)
-  // One at each instance: whichever goes has one of them in flight.
-  const slow = Promise.all([0, 1, 2].map((number) => visit(0, `/slow?9000&${number}`, 'at last')))
+  // Of two for each instance, all have one at least: whichever goes has requests in flight.
+  const slow = Promise.all([0, 1, 2, 3, 4, 5].map((number) => visit(0, `/slow?9000&${number}`, 'at last')))
   const before = await tasks()
   await until(() => running() === 2, 'one instance less is told to edges')
   const told = performance.now()
