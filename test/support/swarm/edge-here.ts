@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { processName } from '../../../src/base/index.ts'
 import { type PeerAddress, PROTOCOL } from '../../../src/channel/index.ts'
 import { followAgent } from '../../../src/edge/process/follow-agent.ts'
+import { createLease } from '../../../src/edge/process/lease.ts'
 import { createRouteTable } from '../../../src/edge/route-table.ts'
 import { createEdgeServer } from '../../../src/edge/server.ts'
 import type { Scope } from '../folder.ts'
@@ -22,6 +23,7 @@ export async function startEdgeHere(t: Scope, address: PeerAddress, hosts: Reado
   const agent = followAgent({
     addresses: [address],
     isElsewhere: true,
+    lease: createLease(),
     greeting: { protocol: PROTOCOL, role: 'edge', process: processName(), version: 'test' },
     edge,
     table,

@@ -75,7 +75,6 @@ export async function nodeRole(
       await Promise.race([once(started.stdout as Readable, 'data'), ended])
       ended.catch(() => undefined)
     },
-    pid: () => child?.pid,
     /** With its supervisor, so that it does not come back. */
     async kill() {
       const killed = child
