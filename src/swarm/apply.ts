@@ -3,10 +3,10 @@ import type { DesiredApp } from './desired.ts'
 import type { Docker } from './docker/client.ts'
 import { isInUse, isMissing, isTaken } from './docker/failure.ts'
 import type { Labels, Service, ServiceSpec, SwarmSecret } from './docker/types.ts'
-import { variableParts } from './launch.ts'
 import { LABELS, labelsOf, secretName } from './names.ts'
 import type { Change } from './plan.ts'
-import { specOf } from './spec.ts'
+import { variableParts } from './service/launch.ts'
+import { specOf } from './service/spec.ts'
 
 export type WritingDocker = Pick<
   Docker,

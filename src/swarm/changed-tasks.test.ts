@@ -4,7 +4,7 @@ import { desiredApp } from '../../test/support/swarm/desired.ts'
 import { createChangedTasks } from './changed-tasks.ts'
 import type { Service, SwarmNode, Task } from './docker/types.ts'
 import type { Seen } from './observe.ts'
-import { specOf } from './spec.ts'
+import { specOf } from './service/spec.ts'
 
 const serviceOf = (deployment: string): Service => ({
   ID: `service-${deployment}`,

@@ -7,7 +7,7 @@ import type { Service, SwarmNode, Task } from './docker/types.ts'
 import { observedOf } from './observe.ts'
 import { createReports } from './reports.ts'
 import { createRestarts } from './restarts.ts'
-import { specOf } from './spec.ts'
+import { specOf } from './service/spec.ts'
 
 const service = (forceUpdate = 0, replicas = 1): Service => {
   const spec = specOf(desiredApp({ deployment: 'one', replicas }), { cluster: 'c', secrets: [] })

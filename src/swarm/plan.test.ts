@@ -5,7 +5,7 @@ import type { DesiredApp } from './desired.ts'
 import type { Service, SwarmSecret, Task } from './docker/types.ts'
 import { labelsOf, secretName } from './names.ts'
 import { PAUSE_MS, planOf } from './plan.ts'
-import { specOf } from './spec.ts'
+import { specOf } from './service/spec.ts'
 
 const CLUSTER = 'c'
 const START = Date.UTC(2026, 0, 1)

@@ -6,7 +6,7 @@ import { createLog } from '../base/index.ts'
 import { createDocker } from './docker/client.ts'
 import type { Service } from './docker/types.ts'
 import { createReconciler } from './reconciler.ts'
-import { specOf } from './spec.ts'
+import { specOf } from './service/spec.ts'
 
 const CLUSTER = 'c'
 const APP = desiredApp({ deployment: 'asleep', replicas: 0 })

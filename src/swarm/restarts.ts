@@ -4,7 +4,7 @@
  */
 import type { Service, Task } from './docker/types.ts'
 import type { CountRestarts } from './observe.ts'
-import { RESTARTS } from './spec.ts'
+import { RESTARTS } from './service/spec.ts'
 
 export function createRestarts(): { count: CountRestarts; keep(services: readonly Service[]): void } {
   const places = new Map<string, Map<number, { count: number; last: Set<string> }>>()

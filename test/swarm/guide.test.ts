@@ -171,5 +171,10 @@ suite('a cluster as the page makes it', { skip }, async () => {
     assert.deepEqual(status.findings, [])
   })
 
+  test('the token of a machine that has left is taken back', async () => {
+    await guide.follow('Take back a token')
+    assert.match(await operator('cluster tokens'), /node +paris-4/)
+  })
+
   test('every block of the page was run', () => assert.deepEqual(guide.notFollowed(), []))
 })

@@ -6,8 +6,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { temporaryFolder } from '../../test/support/folder.ts'
-import { until } from '../../test/support/until.ts'
+import { temporaryFolder } from '../../../test/support/folder.ts'
+import { until } from '../../../test/support/until.ts'
 import { LAUNCH, portText, variableParts } from './launch.ts'
 
 const SERVER = `

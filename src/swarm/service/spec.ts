@@ -1,9 +1,9 @@
 /** The service of a deployment in Docker's words, as a pure function: what an app may do and use is decided here. */
-import { dockerSeccomp } from '../engines/index.ts'
-import type { DesiredApp } from './desired.ts'
-import type { MountSpec, SecretReference, ServiceSpec } from './docker/types.ts'
+import { dockerSeccomp } from '../../engines/index.ts'
+import type { DesiredApp } from '../desired.ts'
+import type { MountSpec, SecretReference, ServiceSpec } from '../docker/types.ts'
+import { checkedServiceName, checkRegion, LABELS, labelsOf, NETWORK, REGION_LABEL } from '../names.ts'
 import { LAUNCH, portText, VARIABLES_PATH, variablesFile } from './launch.ts'
-import { checkedServiceName, checkRegion, LABELS, labelsOf, NETWORK, REGION_LABEL } from './names.ts'
 
 export type SpecOptions = {
   cluster: string

@@ -8,7 +8,7 @@
  * instance that gets no more requests; so when none was open for two seconds, no edge uses it. The app is told after half a
  * minute in any case. Names of the shell's own variables are long, as those of the app are beside them.
  */
-import { LIMITS } from '../contract/index.ts'
+import { LIMITS } from '../../contract/index.ts'
 
 /**
  * Its arguments are the file of variables, the port in four hexadecimal digits, the folders, `--`, and the app's program with its
