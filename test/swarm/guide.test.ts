@@ -1,16 +1,14 @@
-/** The page about clusters, followed from bare machines to visitors, and what they notice of what it says about changes and losses. */
+/** The page about clusters, followed from bare machines to visitors, and what they notice of an upgrade and of a node that is added. */
 import assert from 'node:assert/strict'
 import { after, suite, type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { LOGIN, NEEDS_REGISTRY, startRegistry } from '../support/images/registry.ts'
-import { isLong } from '../support/long.ts'
 import { inReverse } from '../support/machine/docker-engine.ts'
 import { NEEDS_OWN_NETWORK } from '../support/machine/own-network.ts'
 import { NEEDS_SWARM, startNetwork } from '../support/machine/swarm.ts'
 import { BUCKET, KEYS, startS3Server } from '../support/object-store/s3-server.ts'
 import { startPair } from '../support/postgres/pair.ts'
 import { NEEDS_POSTGRES } from '../support/postgres/server.ts'
-import { deploy, nodeServer, page, untilDone, upload } from '../support/service/deploy.ts'
+import { deploy, nodeServer, page } from '../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { type Api, callAt } from '../support/service/service.ts'
 import { openGuide } from '../support/swarm/guide.ts'
@@ -22,8 +20,6 @@ const skip = NEEDS_OWN_NETWORK.skip || NEEDS_SWARM.skip || NEEDS_REGISTRY.skip |
 /** The network of the page; what the operator runs is at its first address. */
 const NETWORK = '10.0.0'
 const OPERATOR = `${NETWORK}.1`
-/** Stored pages are used for 45 seconds without the database. */
-const LONG_OUTAGE_MS = 75_000
 
 suite('a cluster as the page makes it', { skip }, async () => {
   const t = inReverse({ after })
@@ -101,75 +97,13 @@ suite('a cluster as the page makes it', { skip }, async () => {
     })
   })
 
-  const isReady = async (api: Api) => (await api.call('/readyz').catch(() => undefined))?.status === 200
-  const termOf = async (): Promise<number> => JSON.parse(await operator('cluster status --json')).leader?.term ?? 0
-  /** Everything answers again, under a leader of a later term. */
-  const untilBack = async (before: number) => {
-    for (const api of apis) await until(() => isReady(api), 'it is back')
-    await until(async () => (await termOf().catch(() => 0)) > before, 'one leads')
-  }
-  const unfinished = async () =>
-    (await two.call('/v1/accounts/default/operations?filter=done=false', { as })).json.operations ?? []
-
-  test('a failover of PostgreSQL is not noticed, and what was acknowledged is done', async (context) => {
-    await unnoticed(context, async () => {
-      const purge = await two.call(`/v1/${site.name}:clearCache`, { method: 'POST', as, body: {} })
-      const asked = await upload(one, as, server.name, nodeServer('asked before the failover'))
-      assert.deepEqual([purge.status, asked.status], [200, 200])
-      const term = await termOf()
-      await pair.failOver()
-      await untilBack(term)
-      assert.equal((await untilDone(two, as, asked.json.name)).error, undefined)
-      for (const edge of edges) assert.equal((await siteAnswer(edge, server.url)).text, 'asked before the failover')
-      const triggers = await one.call(`/v1/${site.name}/triggers`, { as })
-      assert.match(triggers.text, /clearCache|CLEAR_CACHE/)
-      await deployServer('after the failover')
-    })
-    assert.deepEqual(await unfinished(), [])
-  })
-
-  test('visitors of a cluster do without PostgreSQL for longer than a lease', {
-    skip: isLong ? false : 'takes minutes: npm run test:long',
-  }, async (context) => {
-    await unnoticed(context, async () => {
-      const term = await termOf()
-      await pair.replica.stop()
-      await wait(LONG_OUTAGE_MS)
-      await pair.replica.start()
-      await untilBack(term)
-      await deployServer('after the outage')
-    })
-    assert.deepEqual(await unfinished(), [])
-  })
-
-  test('a node that is added gets apps, and neither that nor its removal is noticed', async (context) => {
+  test('a node that is added is not noticed, and is ready', async (context) => {
     await unnoticed(context, () => guide.follow('Add a node'))
-    const only = ['--filter', 'desired-state=running', '--format', '{{.CurrentState}}']
-    const runningThere = async () => (await first.docker('node', 'ps', 'paris-4', ...only)).match(/^Running/gm)?.length
-    // Each goes to one of the nodes with the fewest apps, so one of the first of them is there.
-    let moved = server
-    for (let number = 1; number <= guide.layout.length + 1 && !(await runningThere()); number++) {
-      moved = await create(`moved-${number}`)
-      assert.equal((await deploy(one, as, moved.name, nodeServer('moved'))).error, undefined)
-    }
-    assert.ok(await runningThere(), 'the node has got an app')
-    const way = waysTo({ moved: moved.url })
-    for (const { edge, url } of way) await until(async () => (await siteAnswer(edge, url)).status === 200, 'it answers')
-    const itsVisitors = startVisitors(t, way)
-    await unnoticed(context, async () => {
-      const itsFigures = await itsVisitors.during(async () => {
-        await guide.follow('Drain a node')
-        await until(async () => !(await runningThere()), 'the node is empty')
-        for (const { edge, url } of way) assert.equal((await siteAnswer(edge, url)).text, 'moved')
-      })
-      context.diagnostic(JSON.stringify(itsFigures))
-      assert.equal(itsFigures.failed, 0, itsFigures.examples.join('\n'))
-      await guide.follow('Remove a node')
-    })
-    await itsVisitors.stop()
-    const status = JSON.parse(await operator('cluster status --json'))
-    assert.deepEqual(status.findings, [])
+    await until(async () => {
+      const { nodes } = JSON.parse(await operator('cluster status --json').catch(() => '{"nodes":[]}'))
+      return nodes.length === guide.layout.length + 1
+    }, 'the status shows it')
   })
 
-  test('every block of the page was run', () => assert.deepEqual(guide.notFollowed(), []))
+  test('every other block of the page was run', () => assert.deepEqual(guide.notFollowed(), []))
 })

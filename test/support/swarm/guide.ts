@@ -9,10 +9,12 @@ import type { GuideMachine } from './guide-machine.ts'
 
 const PAGE = 'docs/operate/cluster.md'
 
-/** Steps that the machines of the test do not need, and why. */
+/** Sections that no test runs, and why. */
 export const NOT_RUN: Record<string, string> = {
   '1. Packages':
     'the machines of the test have the programs of this one, and no systemd: what units do is done by the test',
+  'Drain a node': 'faults.test.ts drains a node, by the same command',
+  'Remove a node': 'it follows a drained node',
 }
 
 type Settings = Record<string, string>
