@@ -122,7 +122,7 @@ suite('a cluster as the page makes it', { skip }, async () => {
       assert.equal((await untilDone(two, as, asked.json.name)).error, undefined)
       for (const edge of edges) assert.equal((await siteAnswer(edge, server.url)).text, 'asked before the failover')
       const triggers = await one.call(`/v1/${site.name}/triggers`, { as })
-      assert.match(triggers.text, /clearCache|CLEAR_CACHE/)
+      assert.match(triggers.text, /PURGE_CACHE/)
       await deployServer('after the failover')
     })
     assert.deepEqual(await unfinished(), [])
