@@ -45,13 +45,13 @@ if (wanted !== 'off' && url && token && environment) {
   try {
     const remote = built ? createRemote({ url, token, environment, built, say }) : undefined
     watchServers(remote?.before)
-    start(createPurges({ url, token, environment, say }), createExpiries(remote?.look))
+    start(createPurges({ url, token, environment, say }), createExpiries(remote?.look), remote?.made)
   } catch (error) {
     say(`revalidations do not reach the edge: ${error}`)
   }
 }
 
-function start(purges, expiries) {
+function start(purges, expiries, noteMade = () => undefined) {
   const { judged, isOlderThanExpiry } = createJudge(expiries)
   let current
   Object.defineProperty(globalThis, '__incrementalCache', {
@@ -144,8 +144,10 @@ function start(purges, expiries) {
       const tag = encodeTag(PATH_TAG + pathOf(key))
       if (visit?.isOnDemand) await purges.now(entriesOf([PATH_TAG + pathOf(key)]), { revalidated: [tag], time })
       // The old page may be in the edge's cache. Where regenerating failed, it is still the same value.
-      else if (before !== undefined && before !== value) purges.soon([tag], { made: [tag], time })
-      else if (before === undefined && carefully(() => expiries.isReplaced())) purges.soon([], { made: [tag], time })
+      else if (before !== undefined && before !== value) {
+        noteMade(tag, time)
+        purges.soon([tag], { made: [tag], time })
+      } else if (before === undefined && carefully(() => expiries.isReplaced())) purges.soon([], { made: [tag], time })
       return result
     }
   }
