@@ -88,6 +88,18 @@ test('a page that was made before anything was known is made anew', async (t) =>
   assert.equal(await get(2, '/counted'), 'made 2')
 })
 
+test('a page that is being stored while a purge becomes known is made anew, whatever its date', async (t) => {
+  const { api, get } = await start(t)
+  await get(1)
+  const first = get(1, '/counted?slowly')
+  await until(async () => (await get(1, '/storing')) === 'true', 'the page is being stored')
+  api.record = { everything: ago(1) }
+  await get(2, '/store')
+  assert.equal(await first, 'made 1')
+  assert.equal(await get(2, '/counted'), 'made 2')
+  assert.equal(await get(2, '/counted'), 'made 2')
+})
+
 test('an older answer of the service does not replace a newer one', async (t) => {
   const { api, get } = await start(t)
   await get(1, '/counted')
