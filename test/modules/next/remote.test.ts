@@ -4,19 +4,27 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { HOOK_FILES } from '../../../src/runtime/index.ts'
 import { startApi, startApp } from '../../support/service/next-app.ts'
+import { until } from '../../support/until.ts'
 
 const ago = (seconds: number): number => Date.now() - seconds * 1000
 const built = JSON.stringify({ began: 0, ended: 0 })
 
 async function start(t: TestContext) {
   const calls: { path: string | undefined; authorization: string | undefined }[] = []
-  const api = { record: {} as object, status: 200, calls }
-  const server = createServer((request, response) => {
+  const api = { record: {} as object, status: 200, calls, gate: Promise.resolve(), made: {} as Record<string, number> }
+  const server = createServer(async (request, response) => {
+    if (request.method === 'POST') {
+      Object.assign(api.made, JSON.parse(await text(request)).made)
+      return response.end('{}')
+    }
     calls.push({ path: request.url, authorization: request.headers.authorization })
-    response.writeHead(api.status).end(JSON.stringify(api.record))
+    const { record, status, gate } = api
+    await gate
+    response.writeHead(status).end(JSON.stringify(record))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => server.close())
@@ -27,9 +35,9 @@ async function start(t: TestContext) {
     HEADLAND_NEXT_BUILT: built,
     HEADLESS_APPS_API_URL_ADDRESS: url,
   })
-  const get = async (purge?: number) => {
+  const get = async (purge?: number, path = '/page?key=/old') => {
     const headers = purge === undefined ? {} : { 'x-headland-purge': String(purge) }
-    return (await app.get('/page?key=/old', headers)).text
+    return (await app.get(path, headers)).text
   }
   return { api, app, get }
 }
@@ -56,4 +64,73 @@ test('where the service does not answer, pages are made anew, and the next reque
   api.status = 500
   assert.equal(await get(1), 'made anew')
   assert.match(app.output(), /what was revalidated is not known, so all pages are made anew: the API answered 500/)
+})
+
+for (const [name, revalidated] of Object.entries({
+  'a tag': () => ({ tags: { posts: ago(1) } }),
+  everything: () => ({ everything: ago(1) }),
+}))
+  test(`a page that was made after ${name} was revalidated, and before that was known here, is made anew`, async (t) => {
+    const { api, get } = await start(t)
+    await get(1)
+    api.record = revalidated()
+    assert.equal(await get(1, '/counted'), 'made 1')
+    assert.equal(await get(2, '/counted'), 'made 2')
+    assert.equal(await get(2, '/counted'), 'made 2')
+    assert.equal(await get(3, '/counted'), 'made 2', 'it is no news')
+  })
+
+test('a page that was made before anything was known is made anew', async (t) => {
+  const { api, get } = await start(t)
+  api.record = { tags: { posts: ago(1) } }
+  assert.equal(await get(undefined, '/counted'), 'made 1')
+  assert.equal(await get(1, '/counted'), 'made 2')
+  assert.equal(await get(2, '/counted'), 'made 2')
+})
+
+test('a page that is being stored while a purge becomes known is made anew, whatever its date', async (t) => {
+  const { api, get } = await start(t)
+  await get(1)
+  const first = get(1, '/counted?slowly')
+  await until(async () => (await get(1, '/storing')) === 'true', 'the page is being stored')
+  api.record = { everything: ago(1) }
+  await get(2, '/store')
+  assert.equal(await first, 'made 1')
+  assert.equal(await get(2, '/counted'), 'made 2')
+  assert.equal(await get(2, '/counted'), 'made 2')
+})
+
+test('an older answer of the service does not replace a newer one', async (t) => {
+  const { api, get } = await start(t)
+  await get(1, '/counted')
+  const gate = Promise.withResolvers<void>()
+  api.gate = gate.promise
+  const slow = get(2)
+  await until(() => api.calls.length === 2, 'the service is asked')
+  api.gate = Promise.resolve()
+  api.record = { tags: { posts: ago(60) } }
+  assert.equal(await get(3, '/fetched'), 'new')
+  gate.resolve()
+  await slow
+  assert.equal(await get(3), 'made anew')
+})
+
+test('tags that the service has merged into one time make no newer page old', async (t) => {
+  const { api, get } = await start(t)
+  const posts = ago(5)
+  api.record = { tags: { one: ago(60), posts } }
+  await get(1)
+  assert.equal(await get(1, '/counted'), 'made 1')
+  api.record = { everything: ago(60), tags: { posts } }
+  assert.equal(await get(2, '/counted'), 'made 1')
+})
+
+test('a page that was made by time is not made again because of its own record', async (t) => {
+  const { api, get } = await start(t)
+  await get(1, '/stale')
+  await until(() => api.made['_N_T_/old'] !== undefined, 'the page is recorded')
+  api.record = { tags: api.made }
+  assert.equal(await get(2), 'made by the build')
+  api.record = { tags: { '_N_T_/old': ago(0) } }
+  assert.equal(await get(3), 'made anew')
 })

@@ -45,14 +45,14 @@ if (wanted !== 'off' && url && token && environment) {
   try {
     const remote = built ? createRemote({ url, token, environment, built, say }) : undefined
     watchServers(remote?.before)
-    start(createPurges({ url, token, environment, say }), createExpiries(remote?.look))
+    start(createPurges({ url, token, environment, say }), createExpiries(remote?.look), remote?.made)
   } catch (error) {
     say(`revalidations do not reach the edge: ${error}`)
   }
 }
 
-function start(purges, expiries) {
-  const { judged, isOlderThanExpiry } = createJudge(expiries)
+function start(purges, expiries, noteMade = () => undefined) {
+  const { judged, isOlderThanExpiry, noteStored } = createJudge(expiries)
   let current
   Object.defineProperty(globalThis, '__incrementalCache', {
     configurable: true,
@@ -122,11 +122,17 @@ function start(purges, expiries) {
       if (value?.kind === 'IMAGE') return set.call(this, key, value, ...rest)
       const visit = visits.getStore()
       const isFetch = value?.kind === 'FETCH'
-      const isOutdated = carefully(() => isOlderThanExpiry(visit, key, { ...rest[0], isFetch }, value), false)
+      const context = { ...rest[0], isFetch }
+      const isOutdated = carefully(() => isOlderThanExpiry(visit, key, context, value), false)
+      const store = async () => {
+        const result = await set.call(this, key, value, ...rest)
+        carefully(() => noteStored(visit, key, context, value))
+        return result
+      }
       if (isFetch) {
         if (isOutdated) return
         carefully(() => madeAnew(visit, key))
-        return set.call(this, key, value, ...rest)
+        return store()
       }
       if (isOutdated) {
         carefully(() => describe(key, value, Date.now(), { isExpired: true }))
@@ -140,12 +146,14 @@ function start(purges, expiries) {
         madeAnew(visit, key, pathOf(key))
         describe(key, value, Date.now())
       })
-      const result = await set.call(this, key, value, ...rest)
+      const result = await store()
       const tag = encodeTag(PATH_TAG + pathOf(key))
       if (visit?.isOnDemand) await purges.now(entriesOf([PATH_TAG + pathOf(key)]), { revalidated: [tag], time })
       // The old page may be in the edge's cache. Where regenerating failed, it is still the same value.
-      else if (before !== undefined && before !== value) purges.soon([tag], { made: [tag], time })
-      else if (before === undefined && carefully(() => expiries.isReplaced())) purges.soon([], { made: [tag], time })
+      else if (before !== undefined && before !== value) {
+        noteMade(tag, time)
+        purges.soon([tag], { made: [tag], time })
+      } else if (before === undefined && carefully(() => expiries.isReplaced())) purges.soon([], { made: [tag], time })
       return result
     }
   }

@@ -7,7 +7,9 @@ const fs = require('node:fs')
 const path = require('node:path')
 
 const FILE = path.join(__dirname, 'expiries.json')
-const NOTHING = { began: 0, ended: 0, everything: 0, newest: 0, isReplaced: false, tags: new Map() }
+/** `blind`: the time in which this process made entries without knowing what was revalidated. */
+const NEVER = { from: 0, until: 0 }
+const NOTHING = { began: 0, ended: 0, everything: 0, newest: 0, isReplaced: false, tags: new Map(), blind: NEVER }
 
 /** @param {string} [file] */
 function lookAt(file = FILE) {
@@ -45,10 +47,10 @@ function createExpiries(look = lookAt()) {
      */
     judge(lastModified, tagsOf) {
       if (!(lastModified > 0)) return 'fresh'
-      const { began, ended, everything, newest, tags } = look()
+      const { began, ended, everything, newest, tags, blind } = look()
       const isBuilt = lastModified <= ended
       const made = isBuilt ? Math.min(began, lastModified) : lastModified
-      if (everything >= made) return 'expired'
+      if (everything >= made || (lastModified >= blind.from && lastModified <= blind.until)) return 'expired'
       if (newest >= made && tagsOf().some((tag) => (tags.get(tag) ?? 0) >= made)) return 'expired'
       return isBuilt ? 'built' : 'fresh'
     },
@@ -65,7 +67,7 @@ function read(text) {
   const { began = 0, ended = 0, everything = 0, isReplaced = false, tags = {} } = JSON.parse(text)
   const times = new Map(Object.entries(tags))
   const newest = [...times.values()].reduce((one, other) => Math.max(one, other), everything)
-  return { began, ended, everything, newest, isReplaced, tags: times }
+  return { began, ended, everything, newest, isReplaced, tags: times, blind: NEVER }
 }
 
 module.exports = { createExpiries, read }

@@ -7,8 +7,12 @@ const { encodeTag, labelOf, markOutdated, note } = require('./visits.cjs')
 
 /** Older than every revalidation time, so that Next.js serves the page and regenerates it; younger than its expiry of a year. */
 const LONG_AGO_MS = 300 * 24 * 3_600_000
+const MAX_LATE = 10_000
 
 function createJudge(expiries) {
+  /** When entries were stored while a purge of them became known. Their files may be dated after the purge. */
+  const late = new Map()
+
   /** The entry as it is passed on to Next.js. */
   function judged(visit, key, context, entry) {
     const { isFetch } = context
@@ -17,7 +21,10 @@ function createJudge(expiries) {
       return shown
     }
     if (!entry) return seen(entry)
-    const verdict = expiries.judge(entry.lastModified, () => tagsFor(visit, key, context, entry.value))
+    const verdict =
+      late.get(key) >= entry.lastModified
+        ? 'expired'
+        : expiries.judge(entry.lastModified, () => tagsFor(visit, key, context, entry.value))
     if (verdict === 'fresh') return seen(entry)
     // An on-demand revalidation makes it anew in any case. Without an entry, Next.js would take some pages for unknown.
     if (visit?.isOnDemand && !isFetch) {
@@ -51,7 +58,15 @@ function createJudge(expiries) {
     return expiries.judge(visit.startTime, () => tagsFor(visit, key, context, value)) === 'expired'
   }
 
-  return { judged, isOlderThanExpiry }
+  /** To be called when the entry is stored. */
+  function noteStored(visit, key, context, value) {
+    late.delete(key)
+    if (!isOlderThanExpiry(visit, key, context, value)) return
+    late.set(key, Date.now())
+    if (late.size > MAX_LATE) late.delete(late.keys().next().value)
+  }
+
+  return { judged, isOlderThanExpiry, noteStored }
 }
 
 function noteExpired(visit, key) {

@@ -2,7 +2,11 @@
 // What was revalidated in this environment, for an app on another machine than the service. The edge sends the number of the
 // newest purge with each request: where it is a higher one than before, the service is asked for the record before the request
 // goes on. So what was revalidated counts from the very next request on, and a request without news costs one comparison.
+//
+// What is new in the record counts as revalidated when this process learned of it, not when it was: until then pages were made
+// here of data from before it, as by a render that had begun, or of fetched data that Next.js had kept.
 const http = require('node:http')
+const { setTimeout } = require('node:timers/promises')
 const { read } = require('./expiries.cjs')
 
 const HEADER = 'x-headland-purge'
@@ -10,6 +14,9 @@ const TIMEOUT_MS = 4000
 /** After a failed call the service is not asked for so long. */
 const PAUSE_MS = 1000
 const MAX_BYTES = 8 * 1024 * 1024
+const MAX_OWN = 10_000
+/** The clocks of control machines differ by less. */
+const CLOCKS_MS = 1000
 
 /**
  * `built` has the times of the build as JSON.
@@ -21,8 +28,17 @@ function createRemote({ url, token, environment, built, say }) {
   // An agent of its own, so that a proxy agent that the app has set globally is not used.
   const agent = new Agent({ keepAlive: false })
   const times = JSON.parse(built)
+  const started = Date.now()
   let known = -1
-  let current = read(built)
+  /** The number of the newest answer. An older one may come after it. */
+  let answered = -1
+  /** The record as the service has it. */
+  let recorded
+  /** The same by the times at which this process learned of it. */
+  let learned = read(built)
+  let current = learned
+  /** When pages were made here because their time had come, by their tags: this process has them, so their record is no news. */
+  const own = new Map()
   /** @type {{number: number, done: Promise<void>} | undefined} */
   let asking
   let pauseUntil = 0
@@ -30,8 +46,11 @@ function createRemote({ url, token, environment, built, say }) {
 
   async function refresh(number) {
     try {
-      const revalidated = await ask()
-      current = read(JSON.stringify({ ...times, ...revalidated }))
+      const answer = read(JSON.stringify({ ...times, ...(await ask()) }))
+      if (number > answered) {
+        answered = number
+        await learn(answer)
+      }
       known = Math.max(known, number)
       if (isFailing) say('what was revalidated is known again')
       isFailing = false
@@ -42,6 +61,32 @@ function createRemote({ url, token, environment, built, say }) {
     } finally {
       if (asking?.number === number) asking = undefined
     }
+  }
+
+  /** Resolves when a request that begins is later than what was learned. */
+  async function learn(answer) {
+    const now = Date.now()
+    const isBlind = recorded === undefined || isFailing
+    const blind = isBlind ? { from: started, until: now } : learned.blind
+    learned = { ...(recorded === undefined ? answer : withNews(answer, now)), blind }
+    recorded = answer
+    current = learned
+    while (Date.now() <= now) await setTimeout(1)
+  }
+
+  function withNews(answer, now) {
+    const tags = new Map()
+    for (const [tag, time] of answer.tags) {
+      const before = learned.tags.get(tag) ?? 0
+      if (time <= (recorded.tags.get(tag) ?? 0)) tags.set(tag, before)
+      else tags.set(tag, own.get(tag) === time ? Math.max(time, before) : now)
+    }
+    // Where there are too many tags, the service replaces the oldest by one time for everything, which is no news.
+    const isNews = answer.everything > Math.max(recorded.everything, recorded.newest - CLOCKS_MS)
+    let everything = isNews ? now : Math.max(answer.everything, learned.everything)
+    for (const [tag, time] of learned.tags) if (!tags.has(tag)) everything = Math.max(everything, time)
+    const newest = [...tags.values()].reduce((one, other) => Math.max(one, other), everything)
+    return { ...answer, tags, everything, newest }
   }
 
   /** @returns {Promise<object>} */
@@ -74,6 +119,17 @@ function createRemote({ url, token, environment, built, say }) {
 
   return {
     look: () => current,
+
+    /**
+     * Notes that this process has made a page.
+     * @param {string} tag
+     * @param {number} time
+     */
+    made(tag, time) {
+      own.delete(tag)
+      own.set(tag, time)
+      if (own.size > MAX_OWN) own.delete(own.keys().next().value)
+    },
 
     /**
      * A promise where the request has to wait.
