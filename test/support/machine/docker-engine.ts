@@ -44,10 +44,16 @@ const MACHINE = `
   exec docker-init -s -- sh -c "$@"
 `
 
-/** The machine goes on when its engine ends, and starts it again. */
+/**
+ * The machine goes on when its engine ends, and starts it again. As on machines of operators, the engine starts without the networks
+ * that it had, of which it would keep one by half.
+ */
 const ENGINE = `
+  networks=$1
+  shift
   trap 'kill "$engine"; wait "$engine"; exit' TERM
   while :; do
+    rm -f "$networks"
     "$@" &
     engine=$!
     wait "$engine" || true
@@ -72,8 +78,8 @@ export async function startDocker(test: Scope): Promise<DockerEngine> {
 }
 
 export type Machine = DockerEngine & {
-  /** Ends the engine, with all containers, and resolves when it answers again. */
-  restart(): Promise<void>
+  /** Ends the engine, with all containers, and resolves when it answers again. It is asked to end, or killed. */
+  restart(signal?: 'TERM' | 'KILL'): Promise<void>
   /** Its first process, by whose id its namespaces are entered. */
   pid: number
   socketPath: string
@@ -103,7 +109,8 @@ export async function startMachine(
     ...flags,
   ]
   const namespaces = ['--net', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child']
-  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname, ENGINE, 'sh']
+  const networks = join(folder, 'data/network/files/local-kv.db')
+  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname, ENGINE, 'sh', networks]
   const machine = spawn('setpriv', [...WITH_US, 'unshare', ...namespaces, ...script, ...daemon], {
     env: environment,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -114,9 +121,10 @@ export async function startMachine(
   const pid = firstOf(machine) as number
   const run = promisify(execFile)
   return {
-    async restart() {
+    async restart(signal = 'TERM') {
       const answers = untilItListens(machine)
-      await run('nsenter', ['-t', String(pid), '-p', '-m', 'sh', '-c', 'kill "$(cat "$1")"', 'sh', join(folder, 'pid')])
+      const kill = ['sh', '-c', 'kill "-$1" "$(cat "$2")"', 'sh', signal, join(folder, 'pid')]
+      await run('nsenter', ['-t', String(pid), '-p', '-m', ...kill])
       await answers
     },
     environment,
