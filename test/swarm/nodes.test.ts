@@ -272,6 +272,9 @@ for (const [how, signal] of [
       await until(async () => (await swarm.visit(urlOf(one)))?.status === 200, `${one} answers`)
     assert.notEqual(await reach(hostOf('one'), name), 'connected')
     assert.equal(await reach(`${PUBLIC}:${PORTS.web}`, name), 'connected')
+    // One that is left from before would answer at an address that another app has now.
+    const cables = (await runIn(second.inside, 'ip', '-brief', 'link', 'show', 'master', 'hl-apps')).trim().split('\n')
+    assert.equal(cables.length, (await second.docker('ps', '--quiet')).split('\n').length, cables.join('\n'))
   })
 
 test('each start of Docker gives containers ports of another range, so that no app gets the port of another one', {

@@ -45,14 +45,16 @@ const MACHINE = `
 `
 
 /**
- * The machine goes on when its engine ends, and starts it again. As on machines of operators, the engine starts without the networks
- * that it had, of which it would keep one by half.
+ * The machine goes on when its engine ends, and starts it again. As the guide to clusters has it, the engine starts without the networks
+ * that it had, of which it would keep one by half, and without those of containers that it did not end.
  */
 const ENGINE = `
   networks=$1
-  shift
+  ofContainers=$2
+  shift 2
   trap 'kill "$engine"; wait "$engine"; exit' TERM
   while :; do
+    umount "$ofContainers"/* 2>/dev/null || true
     rm -f "$networks"
     "$@" &
     engine=$!
@@ -109,8 +111,8 @@ export async function startMachine(
     ...flags,
   ]
   const namespaces = ['--net', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child']
-  const networks = join(folder, 'data/network/files/local-kv.db')
-  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname, ENGINE, 'sh', networks]
+  const networks = [join(folder, 'data/network/files/local-kv.db'), join(folder, 'exec/netns')]
+  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname, ENGINE, 'sh', ...networks]
   const machine = spawn('setpriv', [...WITH_US, 'unshare', ...namespaces, ...script, ...daemon], {
     env: environment,
     stdio: ['ignore', 'ignore', 'pipe'],
