@@ -251,6 +251,32 @@ test('other rules are in the kernel of each node as soon as a control process ha
   assert.equal(await reach(`${swarm.address}:${PORTS.api}`), 'connected')
 })
 
+for (const [how, signal] of [
+  ['was restarted', 'TERM'],
+  ['was killed', 'KILL'],
+] as const)
+  test(`apps of a node run again, and new ones start there, when its Docker ${how}`, { skip }, async () => {
+    const [, second] = swarm.nodes
+    const before = cluster.running('far').map(({ instance }) => instance)
+    const name = `after-${signal.toLowerCase()}`
+    await second.restart(signal)
+    cluster.want(name, { region: 'US-C' })
+    await cluster.roundsUntil(
+      () =>
+        cluster.running(name).length === 1 &&
+        cluster.running('far').length === 1 &&
+        !before.includes(cluster.running('far')[0]?.instance ?? ''),
+      'both run',
+    )
+    for (const one of ['far', name])
+      await until(async () => (await swarm.visit(urlOf(one)))?.status === 200, `${one} answers`)
+    assert.notEqual(await reach(hostOf('one'), name), 'connected')
+    assert.equal(await reach(`${PUBLIC}:${PORTS.web}`, name), 'connected')
+    // One that is left from before would answer at an address that another app has now.
+    const cables = (await runIn(second.inside, 'ip', '-brief', 'link', 'show', 'master', 'hl-apps')).trim().split('\n')
+    assert.equal(cables.length, (await second.docker('ps', '--quiet')).split('\n').length, cables.join('\n'))
+  })
+
 test('each start of Docker gives containers ports of another range, so that no app gets the port of another one', {
   skip,
 }, async () => {

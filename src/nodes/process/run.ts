@@ -4,7 +4,7 @@
  *
  *   1  the rules of last time are put into the kernel      before Docker or a control process answers
  *      and the range of ports that Docker takes when it starts the next time
- *   2  the node's network for apps is made in Docker       tried again until Docker answers
+ *   2  the node's network for apps is made in Docker       tried again until Docker answers, and each time that it was started
  *   3  a control process is told of the node               it answers with the rules of now
  *   4  every few seconds, and when the firewall changes    the kernel is asked, what is missing is restored, and the rest confirmed
  *   5  every few seconds                                   what apps use is measured, and told
@@ -29,6 +29,8 @@ import { readSavedRules, saveRules } from './saved-rules.ts'
 const DESCRIBE_MS = 10_000
 /** Docker may be started again twice before that is seen: the shorter, the less likely. */
 const PORTS_MS = 3000
+/** Docker forgets the network when it is started, and Swarm tries to start an app three times, a second apart. */
+const NETWORK_MS = 1000
 /** Changes of the firewall come in bursts. */
 const BURST_MS = 50
 
@@ -72,10 +74,12 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
     logged[about] = why
   }
 
+  const prepare = shareNext(() => prepareNode(docker, subnet))
+
   /** Undefined while Docker does not answer, or the machine is in no swarm. */
   async function describe(): Promise<NodeDescription | undefined> {
     try {
-      await prepareNode(docker, subnet)
+      await prepare()
       const { Name, MemTotal, ServerVersion, Swarm } = await docker.info()
       if (!Swarm.NodeID) throw new Error(`this machine is in no swarm (its state is ${Swarm.LocalNodeState})`)
       logged.describing = ''
@@ -151,7 +155,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
     else void confirm()
   })
   const confirming = repeat(clock, CONFIRM_MS, confirm)
-  // Docker may be away, which is told elsewhere.
+  // Docker may be away, which is told elsewhere; so for the network.
   const choosing = repeat(clock, PORTS_MS, async () => {
     const used = await docker.publishedPorts().catch(() => undefined)
     if (used) await ports.used(used)
@@ -165,6 +169,7 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
       complain('measuring', error, 'what apps use cannot be measured')
     }
   })
+  const keeping = repeat(clock, NETWORK_MS, () => prepare().catch(() => undefined))
   const watching = nft.watch(
     shareNext(async () => {
       await clock.sleep(BURST_MS)
@@ -174,8 +179,8 @@ export async function runNode(parts: Parts): Promise<NodeProcess> {
 
   return {
     async stop() {
-      const all = [following, describing, confirming, choosing, measuring, watching]
-      await Promise.all(all.map((one) => one.stop()))
+      const parts = [following, describing, confirming, choosing, measuring, keeping, watching]
+      await Promise.all(parts.map((part) => part.stop()))
     },
   }
 }

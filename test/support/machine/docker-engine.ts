@@ -44,10 +44,18 @@ const MACHINE = `
   exec docker-init -s -- sh -c "$@"
 `
 
-/** The machine goes on when its engine ends, and starts it again. */
+/**
+ * The machine goes on when its engine ends, and starts it again. As the guide to clusters has it, the engine starts without the networks
+ * that it had, of which it would keep one by half, and without those of containers that it did not end.
+ */
 const ENGINE = `
+  networks=$1
+  ofContainers=$2
+  shift 2
   trap 'kill "$engine"; wait "$engine"; exit' TERM
   while :; do
+    umount "$ofContainers"/* 2>/dev/null || true
+    rm -f "$networks"
     "$@" &
     engine=$!
     wait "$engine" || true
@@ -72,7 +80,7 @@ export async function startDocker(test: Scope): Promise<DockerEngine> {
 }
 
 export type Machine = DockerEngine & {
-  /** Ends the engine, with all containers, and resolves when it answers again. */
+  /** Ends the engine, with all containers, and resolves when it answers again. It is asked to end, or killed. */
   restart(signal?: 'TERM' | 'KILL'): Promise<void>
   /** Its first process, by whose id its namespaces are entered. */
   pid: number
@@ -103,7 +111,8 @@ export async function startMachine(
     ...flags,
   ]
   const namespaces = ['--net', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child']
-  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname, ENGINE, 'sh']
+  const networks = [join(folder, 'data/network/files/local-kv.db'), join(folder, 'exec/netns')]
+  const script = ['sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), hostname, ENGINE, 'sh', ...networks]
   const machine = spawn('setpriv', [...WITH_US, 'unshare', ...namespaces, ...script, ...daemon], {
     env: environment,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -116,7 +125,7 @@ export async function startMachine(
   return {
     async restart(signal = 'TERM') {
       const answers = untilItListens(machine)
-      const kill = ['sh', '-c', 'kill -s "$2" "$(cat "$1")"', 'sh', join(folder, 'pid'), signal]
+      const kill = ['sh', '-c', 'kill "-$1" "$(cat "$2")"', 'sh', signal, join(folder, 'pid')]
       await run('nsenter', ['-t', String(pid), '-p', '-m', ...kill])
       await answers
     },
