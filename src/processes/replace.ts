@@ -1,16 +1,16 @@
 /**
  * Puts new processes in the place of those that run, without a request that fails:
  *
- *   1  the new agent starts beside the old one             it has networks of its own, and holds nothing yet
- *   2  the new control process starts beside the old one   both answer the API; only the old one works on operations
- *   3  the new edges start beside the old ones             both accept from the same sockets
- *   4  the old control process stops                       its edges follow the new one
- *   5  the new agent takes over                            apps go on in the old agent until they sleep, crash or are replaced
- *   6  the new control process works on operations
- *   7  the old edges drain                                 they accept no more; open connections may take a while
- *   8  the files process is started again                  what is on the disk is served without it
+ *   1  the files process is started again                  edges serve without it what they know; it is back before new ones ask
+ *   2  the new agent starts beside the old one             it has networks of its own, and holds nothing yet
+ *   3  the new control process starts beside the old one   both answer the API; only the old one works on operations
+ *   4  the new edges start beside the old ones             both accept from the same sockets
+ *   5  the old control process stops                       its edges follow the new one
+ *   6  the new agent takes over                            apps go on in the old agent until they sleep, crash or are replaced
+ *   7  the new control process works on operations
+ *   8  the old edges drain                                 they accept no more; open connections may take a while
  *
- * If one of the new processes does not come up in 1 to 3, the new ones are ended, and the old ones go on. The old agent ends
+ * If one of the new processes does not come up in 2 to 4, the new ones are ended, and the old ones go on. The old agent ends
  * with the last of its apps.
  */
 import type { Log } from '../base/index.ts'
@@ -44,6 +44,7 @@ export async function replace({
   stopping,
 }: Parts): Promise<void> {
   const old = { ...running, edges: [...running.edges] }
+  running.files?.renew()
   const next = await startBeside(old, { start, moveTo, openFor, closeFor, stopping })
   running.control = next.control
   running.edges = next.edges
@@ -72,7 +73,6 @@ export async function replace({
       .catch((error) => log.error({ err: error }, 'an old edge could not be stopped'))
       .finally(() => running.oldEdges.delete(edge))
   }
-  running.files?.renew()
 }
 
 type Beside = Pick<Running, 'agent' | 'control' | 'edges' | 'node'>

@@ -149,7 +149,7 @@ export async function logIn(page: Page, { email, password, isShared }: Person, p
   await visit(page, path)
 }
 
-const VISIT_TRIES = 4
+const VISIT_TRIES = 8
 
 /**
  * Opens a page as a logged-in user. Chromium drops requests whenever a network interface is added or removed, and
@@ -171,7 +171,8 @@ export async function visit(page: Page, path: string) {
     page.off('requestfailed', onFailure)
     if (isThere) return
   }
-  await page.goto(path)
+  // Chromium may load it again by itself at the same time, which ends this navigation.
+  await page.goto(path).catch(() => undefined)
   await page.getByRole('banner').waitFor()
 }
 
