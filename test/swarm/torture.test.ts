@@ -10,6 +10,7 @@ import { openCluster } from '../../torture/cluster/cluster.ts'
 import { type OpenSystem, torture } from '../../torture/torture.ts'
 import type { Scope } from '../support/folder.ts'
 import { NEEDS_REGISTRY } from '../support/images/registry.ts'
+import { isLong } from '../support/long.ts'
 import { inReverse } from '../support/machine/docker-engine.ts'
 import { NEEDS_OWN_NETWORK } from '../support/machine/own-network.ts'
 import { NEEDS_SWARM } from '../support/machine/swarm.ts'
@@ -35,7 +36,9 @@ test('in a cluster under load and faults, nothing that was acknowledged is lost,
   assert.ok((calls.acknowledged ?? 0) >= AT_LEAST.acknowledged && (visits['200'] ?? 0) >= AT_LEAST.pages)
 })
 
-test('an edge that ignores purges and deployments is found by the checks', { skip }, async (t) => {
+test('an edge that ignores purges and deployments is found by the checks', {
+  skip: skip || (isLong ? false : 'a test of the test: npm run test:long'),
+}, async (t) => {
   const withDeafEdge: OpenSystem = async (scope, world, given) => {
     const system = await openCluster(scope, world, given)
     const [first = '', second = ''] = system.edges()
