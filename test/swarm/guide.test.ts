@@ -101,6 +101,40 @@ suite('a cluster as the page makes it', { skip }, async () => {
     })
   })
 
+  test('a node that is added gets apps, and neither that nor its removal is noticed', async (context) => {
+    await unnoticed(context, () => guide.follow('Add a node'))
+    const only = ['--filter', 'desired-state=running', '--format', '{{.CurrentState}}']
+    const runningThere = async () => (await first.docker('node', 'ps', 'paris-4', ...only)).match(/^Running/gm)?.length
+    // Each goes to one of the nodes with the fewest apps, so one of the first of them is there.
+    let moved = server
+    for (let number = 1; number <= guide.layout.length + 1 && !(await runningThere()); number++) {
+      moved = await create(`moved-${number}`)
+      assert.equal((await deploy(one, as, moved.name, nodeServer('moved'))).error, undefined)
+    }
+    assert.ok(await runningThere(), 'the node has got an app')
+    const way = waysTo({ moved: moved.url })
+    for (const { edge, url } of way) await until(async () => (await siteAnswer(edge, url)).status === 200, 'it answers')
+    const itsVisitors = startVisitors(t, way)
+    await unnoticed(context, async () => {
+      const itsFigures = await itsVisitors.during(async () => {
+        await guide.follow('Drain a node')
+        await until(async () => !(await runningThere()), 'the node is empty')
+        for (const { edge, url } of way) assert.equal((await siteAnswer(edge, url)).text, 'moved')
+      })
+      context.diagnostic(JSON.stringify(itsFigures))
+      assert.equal(itsFigures.failed, 0, itsFigures.examples.join('\n'))
+      await guide.follow('Remove a node')
+    })
+    await itsVisitors.stop()
+    const findings = async () => JSON.parse(await operator('cluster status --json')).findings
+    await until(async () => (await findings()).length === 0, 'its status shows nothing wrong')
+  })
+
+  test('the token of a machine that has left is taken back', async () => {
+    await guide.follow('Take back a token')
+    assert.match(await operator('cluster tokens'), /node +paris-4/)
+  })
+
   const isReady = async (api: Api) => (await api.call('/readyz').catch(() => undefined))?.status === 200
   const termOf = async (): Promise<number> => JSON.parse(await operator('cluster status --json')).leader?.term ?? 0
   /** Everything answers again, under a leader of a later term. */
@@ -140,40 +174,6 @@ suite('a cluster as the page makes it', { skip }, async () => {
       await deployServer('after the outage')
     })
     assert.deepEqual(await unfinished(), [])
-  })
-
-  test('a node that is added gets apps, and neither that nor its removal is noticed', async (context) => {
-    await unnoticed(context, () => guide.follow('Add a node'))
-    const only = ['--filter', 'desired-state=running', '--format', '{{.CurrentState}}']
-    const runningThere = async () => (await first.docker('node', 'ps', 'paris-4', ...only)).match(/^Running/gm)?.length
-    // Each goes to one of the nodes with the fewest apps, so one of the first of them is there.
-    let moved = server
-    for (let number = 1; number <= guide.layout.length + 1 && !(await runningThere()); number++) {
-      moved = await create(`moved-${number}`)
-      assert.equal((await deploy(one, as, moved.name, nodeServer('moved'))).error, undefined)
-    }
-    assert.ok(await runningThere(), 'the node has got an app')
-    const way = waysTo({ moved: moved.url })
-    for (const { edge, url } of way) await until(async () => (await siteAnswer(edge, url)).status === 200, 'it answers')
-    const itsVisitors = startVisitors(t, way)
-    await unnoticed(context, async () => {
-      const itsFigures = await itsVisitors.during(async () => {
-        await guide.follow('Drain a node')
-        await until(async () => !(await runningThere()), 'the node is empty')
-        for (const { edge, url } of way) assert.equal((await siteAnswer(edge, url)).text, 'moved')
-      })
-      context.diagnostic(JSON.stringify(itsFigures))
-      assert.equal(itsFigures.failed, 0, itsFigures.examples.join('\n'))
-      await guide.follow('Remove a node')
-    })
-    await itsVisitors.stop()
-    const findings = async () => JSON.parse(await operator('cluster status --json')).findings
-    await until(async () => (await findings()).length === 0, 'its status shows nothing wrong')
-  })
-
-  test('the token of a machine that has left is taken back', async () => {
-    await guide.follow('Take back a token')
-    assert.match(await operator('cluster tokens'), /node +paris-4/)
   })
 
   test('every block of the page was run', () => assert.deepEqual(guide.notFollowed(), []))
