@@ -3,8 +3,9 @@
  * for milliseconds, or for minutes where it is cut off. Another app must not be there by then.
  *
  * Docker counts ports up while it runs, so none comes again soon. When it was started, it counts from the beginning of the kernel's
- * range for ports that nothing has chosen, which it reads with the first port that it gives. So that range is another one at each start: of a few ranges, the one that was not used for the
- * longest time. Containers have networks of their own, with a range of their own, so apps notice nothing.
+ * range for ports that nothing has chosen, which it reads with the first port that it gives. So that range is another one at each
+ * start: of a few ranges, the one that was not used for the longest time. Containers have networks of their own, with a range of
+ * their own, so apps notice nothing.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import type { Log } from '../../base/index.ts'
