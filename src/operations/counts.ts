@@ -63,7 +63,7 @@ export const createOperationCounts = (sql: Sql) => ({
     const [row] = await reader.query<{ n: number }>(statement`
       SELECT COUNT(*) AS n FROM operations
       WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
-      AND trigger_name IN ('UPDATE', 'ACTIVATE')`)
+      AND trigger_name IN ('UPDATE', 'ACTIVATE', 'PROMOTE')`)
     return row?.n ?? 0
   },
 

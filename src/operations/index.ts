@@ -4,4 +4,13 @@ export { createOperations, type Operations } from './operations.ts'
 export { newestOperationId, type OperationOrigin } from './related.ts'
 export type { Ending, HandedOn, Operation, OperationPath, OperationRecord } from './types.ts'
 export type { Waiting } from './waiting.ts'
-export { type Finish, type Handler, type Handlers, isCancelled, startWorker, type Work, type Worker } from './worker.ts'
+export {
+  type Finish,
+  type Handler,
+  type Handlers,
+  isCancelled,
+  type OnEnd,
+  startWorker,
+  type Work,
+  type Worker,
+} from './worker.ts'

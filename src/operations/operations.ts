@@ -16,7 +16,7 @@ import { createForgetOperations } from './forget.ts'
 import { createLatest } from './latest.ts'
 import { createDescribe, createReads } from './read.ts'
 import { createRelated } from './related.ts'
-import { columns, notifyChanged, type OperationRow, toColumns } from './rows.ts'
+import { columns, notifyChanged, type OperationRow, toColumns, toRecord } from './rows.ts'
 import { createTransitions } from './transitions.ts'
 import type { Ending, NewOperation, Operation, OperationPath, ReadDescriptions } from './types.ts'
 import { createWaiting } from './waiting.ts'
@@ -62,7 +62,7 @@ export function createOperations({ sql, clock, newId, readDescriptions, changes 
       RETURNING ${columns}`)
     for (const row of rows) notifyChanged(tx, row, { withEnvironment: true })
     if (changes) tx.notify(HINTS, queue)
-    const [requested] = await describe(tx, rows)
+    const [requested] = await describe(tx, rows.map(toRecord))
     return requested as Operation
   }
 
@@ -89,7 +89,7 @@ export function createOperations({ sql, clock, newId, readDescriptions, changes 
       const rows = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error}
         WHERE id = ${begun.id} RETURNING ${columns}`)
-      const [done] = await describe(tx, rows)
+      const [done] = await describe(tx, rows.map(toRecord))
       return done as Operation
     },
 

@@ -111,13 +111,17 @@ export function createTransitions({ sql, clock, require }: Parts) {
         AND cancel_time IS NULL`)
     },
 
-    /** Asks it to end early; its end shows whether it did. An operation that is done stays as it is. */
-    async cancel(tx: Transaction, path: OperationPath, id: string) {
+    /**
+     * Asks it to end early; its end shows whether it did. An operation that is done stays as it is, and so does one that was
+     * asked before: false.
+     */
+    async cancel(tx: Transaction, path: OperationPath, id: string): Promise<boolean> {
       const { accountId, appName, environmentId } = await require(path, id, tx)
-      notifyChanged(tx, { id, account_id: accountId, app_name: appName, environment_id: environmentId })
-      await tx.query(statement`
+      const [asked] = await tx.query(statement`
         UPDATE operations SET cancel_time = ${clock.now()}
-        WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
+        WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL RETURNING id`)
+      if (asked) notifyChanged(tx, { id, account_id: accountId, app_name: appName, environment_id: environmentId })
+      return asked !== undefined
     },
 
     /** Records how it ended: once, and only by the owner of the lease. Call `ended` after the commit. */

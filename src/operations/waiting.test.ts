@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { openCoreModules } from '../../test/support/modules/core.ts'
 import type { resources } from '../contract/index.ts'
-import type { Sql } from '../storage/index.ts'
+import { type Sql, toPage } from '../storage/index.ts'
 import { createClaims } from './claim.ts'
 import type { Operation, Queue } from './types.ts'
 import { createWaiting } from './waiting.ts'
@@ -29,6 +29,13 @@ async function setUp(t: Scope) {
     begin: (queue: Queue) => claims.next([queue]),
     waiting: (operation: Operation) => operations.waitingOf(operation),
     end: (operation: Operation) => sql.transaction((tx) => operations.end(tx, operation.id, 'me', { response: {} })),
+    running: async () => (await operations.running(accountId, toPage({}))).items.map(({ id }) => id),
+    /** An operation of another account. */
+    async others() {
+      const { id } = await accounts.create('theirs')
+      const path = { accountId: id, appName: 'app', environmentId: newId() }
+      await sql.transaction((tx) => operations.request(tx, path, 'UPLOAD', { queue: 'build', notBefore: null }))
+    },
     satisfy: (operation: Operation, by: Operation) =>
       sql.transaction((tx) => operations.satisfyBy(tx, operation.id, by.id)),
   }
@@ -99,4 +106,16 @@ test('a rebuild in its quiet period waits for further calls, and then for its tu
   assert.deepEqual(await waiting(rebuild), { reason: 'QUIET_PERIOD', ahead: 0 })
   await clock.advance(5000)
   assert.deepEqual(await waiting(rebuild), { reason: 'MACHINE', ahead: 1 })
+})
+
+test('the running operations of an account are those that run or wait, and none of another account', async (t) => {
+  const { ask, begin, end, satisfy, running, others } = await setUp(t)
+  const [first, second, third] = [await ask(), await ask(), await ask({ trigger: 'ACTIVATE', queue: 'quick' })]
+  await others()
+  assert.deepEqual(await running(), [third.id, second.id, first.id])
+  await begin('build')
+  assert.deepEqual(await running(), [third.id, second.id, first.id])
+  await satisfy(third, second)
+  await end(first)
+  assert.deepEqual(await running(), [second.id])
 })

@@ -3,15 +3,17 @@ import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
 import { openCoreModules } from '../../test/support/modules/core.ts'
 import { until as untilSeen } from '../../test/support/until.ts'
-import { createLog } from '../base/index.ts'
+import { type Clock, createLog } from '../base/index.ts'
 import { LIMITS, Problem, resources } from '../contract/index.ts'
 import { DatabaseAway, statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
 import type { Operation, Queue } from './types.ts'
-import { type Handler, type Handlers, MAX_ATTEMPTS, startWorker } from './worker.ts'
+import { type Handler, type Handlers, MAX_ATTEMPTS, type OnEnd, startWorker } from './worker.ts'
 
 const log = createLog('silent')
 const succeed: Handler = async () => async () => ({ response: { well: true } })
+
+const CONCURRENCY = { quick: 4, light: 1, build: 1 }
 
 async function setUp(t: TestContext) {
   const modules = await openCoreModules(t)
@@ -26,10 +28,13 @@ async function setUp(t: TestContext) {
     return operation
   }
 
-  function work(handler: Handler, { clock = modules.clock, concurrency = { quick: 4, light: 1, build: 1 } } = {}) {
+  type Options = { clock?: Clock; concurrency?: Record<Queue, number>; onEnd?: OnEnd }
+
+  function work(handler: Handler, { clock = modules.clock, concurrency = CONCURRENCY, onEnd }: Options = {}) {
     const handlers = Object.fromEntries(resources.TRIGGERS.map((trigger) => [trigger, handler])) as Handlers
     const hasSeveralAccounts = modules.accounts.areSeveral
-    const worker = startWorker({ ...modules, clock, log, handlers, concurrency, hasSeveralAccounts })
+    const told = onEnd ? { onEnd } : {}
+    const worker = startWorker({ ...modules, clock, log, handlers, concurrency, hasSeveralAccounts, ...told })
     t.after(() => worker.stop(0))
     return worker
   }
@@ -95,6 +100,27 @@ test('a fault of the service ends as INTERNAL and does not reveal its cause', as
   const done = await untilDone(await ask())
   assert.equal(done.error?.code, 13)
   assert.doesNotMatch(JSON.stringify(done), /hunter2/)
+})
+
+test('what is told of an end is part of its transaction, and cannot keep it from being recorded', async (t) => {
+  const { ask, work, untilDone, path } = await setUp(t)
+  const told: unknown[] = []
+  const [first, second] = [await ask(), await ask()]
+  const onEnd: OnEnd = async (tx, { id }, ending) => {
+    if (id === second.id) await tx.query(statement`SELECT * FROM no_such_table`)
+    await tx.query(statement`UPDATE operations SET app_name = 'told' WHERE id = ${id}`)
+    told.push(ending)
+  }
+  work(succeed, { onEnd })
+  const ends = [await untilDone(first), await untilDone(second)]
+  assert.deepEqual(
+    ends.map(({ appName, response }) => [appName, response]),
+    [
+      ['told', { well: true }],
+      [path('').appName, { well: true }],
+    ],
+  )
+  assert.deepEqual(told, [{ response: { well: true } }])
 })
 
 test('operations of one environment run one at a time and in order, those of others beside them', async (t) => {

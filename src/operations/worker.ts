@@ -41,6 +41,9 @@ export type Work = {
 export const isCancelled = ({ signal }: Work): boolean =>
   signal.reason instanceof Problem && signal.reason.reason === 'OPERATION_CANCELLED'
 
+/** The operation as it was when the worker claimed it, and how it ended. */
+export type OnEnd = (tx: Transaction, operation: OperationRecord, ending: Ending) => Promise<void>
+
 /** A purge is done when it is recorded, and never waits for a worker. */
 export type Handlers = Record<Exclude<resources.Trigger, 'PURGE_CACHE'>, Handler>
 
@@ -66,7 +69,12 @@ type Parts = {
   mayBegin?: Promise<void>
   /** Whether the service has more than one account. */
   hasSeveralAccounts(reader: Reader): Promise<boolean>
+  /** Part of the transaction that records an end. If it fails, the end is recorded without it. */
+  onEnd?: OnEnd
 }
+
+/** What is told of an end failed, and the end itself did not. */
+class NotTold extends Error {}
 
 export function startWorker(parts: Parts) {
   const { sql, clock, log, operations, handlers, concurrency, perAccount, hasSeveralAccounts, mayBegin } = parts
@@ -130,17 +138,7 @@ export function startWorker(parts: Parts) {
       const signal = AbortSignal.any([work.signal, stopping.signal])
       const finish = await decide(operation, attempt, { signal, queue })
       await lease.stop()
-      const isOver = await sql.transaction(async (tx) => {
-        const ending = await finish(tx)
-        const isEnd = 'response' in ending || 'error' in ending
-        const isRecorded = isEnd
-          ? await operations.end(tx, id, owner, ending)
-          : await operations.handOn(tx, id, owner, ending)
-        // The rollback undoes what `finish` wrote as well.
-        if (!isRecorded) throw new LeaseLost()
-        return isEnd
-      })
-      if (isOver) operations.ended(id)
+      if (await record(operation, finish)) operations.ended(id)
     } catch (error) {
       if (error instanceof LeaseLost) log.warn({ operation: id }, 'another worker took this operation over')
       else if (stopping.signal.aborted) await claims.handBack(id)
@@ -149,6 +147,38 @@ export function startWorker(parts: Parts) {
       else log.error({ err: error, operation: id, attempt }, 'an operation could not be ended')
     } finally {
       await lease.stop()
+    }
+  }
+
+  /** Resolves to whether the operation is over. */
+  async function record(operation: OperationRecord, finish: FinishOrHandOn, { isTold = true } = {}): Promise<boolean> {
+    const { id } = operation
+    const isWanted = isTold && parts.onEnd !== undefined
+    try {
+      return await sql.transaction(async (tx) => {
+        const ending = await finish(tx)
+        const isEnd = 'response' in ending || 'error' in ending
+        const isRecorded = isEnd
+          ? await operations.end(tx, id, owner, ending)
+          : await operations.handOn(tx, id, owner, ending)
+        // The rollback undoes what `finish` wrote as well.
+        if (!isRecorded) throw new LeaseLost()
+        if (isEnd && isWanted) await tell(tx, operation, ending)
+        return isEnd
+      })
+    } catch (error) {
+      if (!(error instanceof NotTold)) throw error
+      log.error({ err: error.cause, operation: id }, 'what is told of an end could not be recorded')
+      return record(operation, finish, { isTold: false })
+    }
+  }
+
+  /** A fault of the database is that of the transaction, which may be repeated by it. */
+  async function tell(tx: Transaction, operation: OperationRecord, ending: Ending) {
+    try {
+      await parts.onEnd?.(tx, operation, ending)
+    } catch (error) {
+      throw isDatabaseAway(error) ? error : new NotTold('the end is recorded without it', { cause: error })
     }
   }
 

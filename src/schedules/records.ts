@@ -75,7 +75,7 @@ export function createScheduleRecords({ sql, newId }: { sql: Sql; newId: NewId }
       await tx.query(statement`
         INSERT INTO schedules (id, environment_id, action, cron, time_zone, is_paused, next_time, create_time, update_time)
         VALUES (${id}, ${environmentId}, ${action}, ${cron}, ${timeZone}, ${Number(isPaused)}, ${nextTime}, ${now}, ${now})`)
-      await notifyBelow(tx, environmentId, 'schedules')
+      await notifyBelow(tx, environmentId, `schedules/${id}`)
       return require(tx, environmentId, id)
     },
 
@@ -90,13 +90,13 @@ export function createScheduleRecords({ sql, newId }: { sql: Sql; newId: NewId }
         UPDATE schedules SET action = ${action}, cron = ${cron}, time_zone = ${timeZone}, is_paused = ${Number(isPaused)},
           next_time = ${nextTime}, update_time = ${now}
         WHERE id = ${id}`)
-      await notifyBelow(tx, environmentId, 'schedules')
+      await notifyBelow(tx, environmentId, `schedules/${id}`)
       return require(tx, environmentId, id)
     },
 
     async remove(tx: Transaction, { id, environmentId }: ScheduleRecord) {
       await tx.query(statement`DELETE FROM schedules WHERE id = ${id}`)
-      await notifyBelow(tx, environmentId, 'schedules')
+      await notifyBelow(tx, environmentId, `schedules/${id}`)
     },
 
     async due(now: number): Promise<ScheduleRecord[]> {

@@ -2,8 +2,9 @@
  * Compares the schema of a database with the migrations. A file from elsewhere may have views that never end and
  * triggers that run with every write, so this check comes first: reading the schema executes nothing of it.
  */
+import { DatabaseSync } from 'node:sqlite'
 import { createTables, type Migration } from './migrate.ts'
-import { type Reader, type Sql, statement } from './sql.ts'
+import { type Reader, type Row, type Statement, statement } from './sql.ts'
 
 type SchemaObject = { type: string; name: string; sql: string | null }
 
@@ -14,12 +15,9 @@ export class SchemaForeign extends Error {
   }
 }
 
-/** Throws unless the database has exactly what these migrations make. `blank` is an empty database. */
-export async function checkSchema(sql: Reader, migrations: readonly Migration[], blank: Sql) {
-  const made = await blank.transaction(async (tx) => {
-    await createTables(tx, migrations)
-    return readSchema(tx)
-  })
+/** Throws unless the database has exactly what these migrations make. */
+export async function checkSchema(sql: Reader, migrations: readonly Migration[]) {
+  const made = await schemaOf(migrations)
   const expected = new Map(made.map((object) => [nameOf(object), textOf(object)]))
   for (const object of await readSchema(sql)) {
     if (expected.get(nameOf(object)) !== textOf(object)) throw new SchemaForeign(nameOf(object))
@@ -27,6 +25,19 @@ export async function checkSchema(sql: Reader, migrations: readonly Migration[],
     expected.delete(nameOf(object))
   }
   for (const named of expected.keys()) throw new Error(`The database has no ${named}, which every Headland makes.`)
+}
+
+/** Made in memory and by this thread: the statements are our own, and without rows they take milliseconds. */
+async function schemaOf(migrations: readonly Migration[]): Promise<SchemaObject[]> {
+  const blank = new DatabaseSync(':memory:')
+  const query = async <R extends Row>({ texts, values }: Statement) =>
+    blank.prepare(texts.join('?')).all(...values) as R[]
+  try {
+    await createTables({ writes: true, query, notify: () => undefined }, migrations)
+    return await readSchema({ query })
+  } finally {
+    blank.close()
+  }
 }
 
 /** SQLite uses the text alone: the type that an entry declares is ignored. */

@@ -97,9 +97,18 @@ export interface Transaction extends Reader {
   /**
    * Once this is committed, and only then, followers of the account are notified that something in it has changed. The
    * name is the part below `accounts/{account}/`. (As NOTIFY of PostgreSQL: a transaction that is rolled back notifies
-   * no follower.)
+   * no follower.) The audit log takes from it what a request has changed, in the same transaction: so every transaction
+   * that changes something of an account notifies, and one that changes nothing does not.
    */
-  notify(accountId: string, name: string): void
+  notify(accountId: string, name: string, about?: ChangeAbout): void
+}
+
+/** What the audit log shows of a change beside its name. Never a value: those may be secrets. */
+export type ChangeAbout = {
+  /** What people call the resource: the display name of an environment, the e-mail address of a user. */
+  title?: string
+  /** Names of what was set or removed in it. */
+  fields?: readonly string[]
 }
 
 export type TransactionOptions = {

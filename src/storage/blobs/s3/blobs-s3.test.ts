@@ -68,7 +68,9 @@ test('a large blob goes in parts, and is read back by a process without a copy',
   const { server, blobs } = await setUp(t)
   const bytes = randomBytes(LARGE_BYTES)
   const { digest } = await blobs.put(from(bytes))
-  assert.equal(server.seen.filter(({ query }) => query.has('partNumber')).length, 3)
+  // A part may be sent twice, if the machine is so busy that no answer comes in time.
+  const numbers = new Set(server.seen.map(({ query }) => query.get('partNumber')).filter(Boolean))
+  assert.deepEqual([...numbers].sort(), ['1', '2', '3'])
   const { blobs: other } = await openOn(t, server)
   assert.ok((await buffer(await other.open(digest))).equals(bytes))
 })

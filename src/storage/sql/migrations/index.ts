@@ -44,6 +44,16 @@ import { clusterLoads } from './0041-cluster-loads.ts'
 import { joinTokens } from './0042-join-tokens.ts'
 import { clusterProcesses } from './0043-cluster-processes.ts'
 import { schedules } from './0044-schedules.ts'
+import { auditEvents } from './0045-audit-events.ts'
+import { repositories } from './0046-repositories.ts'
+import { connectedRepositories } from './0047-connected-repositories.ts'
+import { previews } from './0048-previews.ts'
+import { notices } from './0049-notices.ts'
+import { badges } from './0050-badges.ts'
+import { promotionChecks } from './0051-promotion-checks.ts'
+import { learnedCaching } from './0052-learned-caching.ts'
+import { publishes } from './0053-publishes.ts'
+import { contentSnapshots } from './0054-content-snapshots.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   baseTables,
@@ -90,4 +100,14 @@ export const MIGRATIONS: readonly Migration[] = [
   joinTokens,
   clusterProcesses,
   schedules,
+  auditEvents,
+  repositories,
+  connectedRepositories,
+  previews,
+  notices,
+  badges,
+  promotionChecks,
+  learnedCaching,
+  publishes,
+  contentSnapshots,
 ]

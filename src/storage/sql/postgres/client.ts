@@ -7,7 +7,11 @@ import type { Row } from '../sql.ts'
 import { isConnectionLost, isRefusal } from './errors.ts'
 import { type Rendered, TYPES } from './statements.ts'
 
-export const CONNECT_TIMEOUT_MS = 3000
+/**
+ * How long a connection may take to open. It is counted in steps of this process: where a machine stalls for seconds, a single
+ * timer would be over before what came meanwhile is read, and the database would be taken for away.
+ */
+const CONNECT = { steps: 12, stepMs: 250 }
 export const STATEMENT_TIMEOUT_MS = 30_000
 const IDLE_IN_TRANSACTION_MS = 60_000
 const KEEP_ALIVE_MS = 10_000
@@ -83,7 +87,8 @@ function clientConfig(address: DatabaseAddress, { host, port }: DatabaseHost): C
     types: TYPES,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // openSession has its own.
+    connectionTimeoutMillis: 0,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     // A statement outside of a transaction that writes is refused.
@@ -100,6 +105,17 @@ function tlsOf({ tls, caFile, certificateFile, keyFile }: DatabaseAddress, host:
     ...(certificateFile === undefined ? {} : { cert: readFileSync(certificateFile) }),
     ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
   }
+}
+
+function countSteps(onLate: () => void): () => void {
+  let left = CONNECT.steps
+  const timer = setInterval(() => {
+    left -= 1
+    if (left > 0) return
+    clearInterval(timer)
+    onLate()
+  }, CONNECT.stepMs)
+  return () => clearInterval(timer)
 }
 
 /** Statements are sent without waiting for the answers to those before; they are answered in order. */
@@ -126,7 +142,8 @@ async function openSession(config: ClientConfig, onLost: (error: Error) => void)
   client.connection.on('parameterStatus', ({ parameterName, parameterValue }: Parameter) => {
     if (parameterName === 'in_hot_standby') isReplica = parameterValue === 'on'
   })
-  await client.connect()
+  const stopCounting = countSteps(() => client.connection.stream.destroy(new Error(`${place} does not answer`)))
+  await client.connect().finally(stopCounting)
   if (isReplica) {
     await client.end().catch(() => undefined)
     throw new Error(`${place} is a replica`)

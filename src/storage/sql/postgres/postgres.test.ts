@@ -44,6 +44,16 @@ suite('with a server', NEEDS_POSTGRES, () => {
     assert.deepEqual(await migrate(one, MIGRATIONS, 0), [])
   })
 
+  test('a process that stalls while it connects does not take the database for away', async () => {
+    const address = parseDatabaseAddress(await server.createDatabase())
+    const opening = openPostgres(address)
+    // The connection is on its way then, and its answer comes meanwhile.
+    await new Promise(setImmediate)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4000)
+    const sql = await opening
+    await sql.close()
+  })
+
   test('counts, sums and conditions are numbers', async (t) => {
     const sql = await open(t, await server.createDatabase())
     await notes(sql)
