@@ -9,6 +9,8 @@ export type OptionForm = {
   multiple?: boolean
   /** The placeholder of the value in the help: `URL`. The option's name in capitals unless given. */
   value?: string
+  /** It may stand alone; its text is empty then. A word after it that is no option is its value. */
+  isValueOptional?: boolean
   /** All possible values; shells complete them. */
   oneOf?: readonly string[]
   describe: string
@@ -68,12 +70,21 @@ export function table(rows: readonly Record<string, string>[]): string {
 }
 
 const NARROW = /^[\x20-\x7e]*$/
-const WIDE = /\p{Emoji_Presentation}|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303e\uff01-\uff60]/u
+const WIDE =
+  /[[\p{Emoji_Presentation}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Bopomofo}\p{sc=Yi}\u3000-\u303e\u3200-\u33ff\uff01-\uff60\uffe0-\uffe6]--[\p{Regional_Indicator}\uff61-\uffdc]]/v
+/** Marks that are drawn over the character before them; vowels and final consonants of Hangul, which complete a syllable. */
+const NO_WIDTH = /[\p{M}\p{Cf}\u1160-\u11ff]/v
+/** Asks for the coloured picture of a character such as `❤`, which is two columns wide. */
+const AS_EMOJI = '\ufe0f'
 
 /** How many columns of a terminal a text takes (UAX #11, as far as terminals agree). */
 export function widthOf(text: string): number {
   if (NARROW.test(text)) return text.length
-  let width = 0
-  for (const character of text) width += /\p{M}|\p{Cf}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1
+  let [width, last] = [0, 0]
+  for (const character of text) {
+    if (character === AS_EMOJI && last === 1) width += 1
+    last = NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1
+    width += last
+  }
   return width
 }

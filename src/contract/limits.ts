@@ -12,6 +12,9 @@ export const LIMITS = {
   messageLength: 300,
   /** Characters of the name of a git branch. */
   branchLength: 200,
+  /** Characters of the name of a commit's author, and of the address of its repository. */
+  authorLength: 200,
+  repositoryLength: 500,
   /** Characters of a requester's name that are kept. */
   requesterLength: 254,
   /** Characters of a rootDirectory. */
@@ -33,6 +36,15 @@ export const LIMITS = {
   maxProtectionPasswordLength: 128,
   /** Addresses and ranges from which an environment can be seen. */
   protectionAddresses: 100,
+  /** Servers of one environment whose answers to builds are recorded, and characters of the name of one, with its port. */
+  contentSnapshotHosts: 10,
+  contentSnapshotHostLength: 200,
+  /** Of one content snapshot: answers, bytes of the body of one, and bytes of all bodies together. */
+  contentSnapshotAnswers: 10_000,
+  contentSnapshotBodyBytes: 16 * 1024 * 1024,
+  contentSnapshotBytes: 128 * 1024 * 1024,
+  /** Content snapshots that an environment keeps. */
+  contentSnapshots: 10,
   /** Items of a list page: the default and the maximum. */
   pageSizeDefault: 50,
   maxPageSize: 200,
@@ -76,20 +88,82 @@ export const LIMITS = {
   userAgentLength: 200,
   /**
    * Entries of the ledger that are kept for one environment, separately for builds and for purges: of webhooks, the
-   * API, the app, the service, schedules.
+   * API, the app, the service, schedules, pushes.
    */
   triggersKeptOfWebhooks: 10_000,
   triggersKeptOfApi: 1000,
   triggersKeptOfApp: 100,
   triggersKeptOfService: 100,
   triggersKeptOfSchedules: 1000,
+  /** Events of the audit log that are kept for one account; of what is requested often, such as purges; and for how long. */
+  auditEventsKept: 10_000,
+  auditRoutineKept: 2000,
+  auditDays: 400,
+  /** Of one event: characters of the name of what was changed and of its title, and its fields. */
+  auditResourceLength: 500,
+  auditTitleLength: 200,
+  auditFields: 100,
+  auditFieldLength: 200,
+  triggersKeptOfPushes: 1000,
+  /** Publishes that are kept for one environment, separately for builds and for purges, and for how many days. */
+  publishesKept: 1000,
+  publishDaysKept: 31,
+  /** What an environment may promise: a day. */
+  publishPromiseSeconds: 86_400,
   /** Schedules of one environment. */
   schedules: 20,
   /** Characters of a cron expression, and of the name of a time zone. */
   cronLength: 120,
   timeZoneLength: 64,
+  /** Branches and tags of the repository of one app, and those that one push changes. */
+  refs: 1000,
+  refsPerPush: 100,
+  /** Bytes of a request of `git fetch`: what it wants and what it has. */
+  fetchBytes: 4 * 1024 * 1024,
+  /** Requests of git that an account has open at a time, pushes that wait for their builds included. */
+  gitAtOnce: 50,
+  /** Previews of one app, and days after which an idle one is deleted: what an app may be set to. */
+  previews: 100,
+  previewIdleDays: 365,
+  /** Characters of the address of a connected repository, its token, its deploy key, and the keys of its server. */
+  repositoryUrlLength: 500,
+  repositoryTokenLength: 1000,
+  repositoryKeyLength: 10_000,
+  knownHostsLength: 8000,
+  /** Minutes between two looks at a connected repository, at most. */
+  maxPollMinutes: 1440,
+  /** Other branches of a connected repository that wait to be fetched for previews. */
+  branchesWaiting: 50,
+  /** How often the leader tries to send one commit status. */
+  statusAttempts: 10,
+  /** Entries of the ledger that are kept for one environment of its connected repository. */
+  triggersKeptOfRepositories: 1000,
+  /** Notification targets of one account. */
+  notificationTargets: 20,
+  /** Apps that a target is limited to, and e-mail addresses of one. */
+  notificationApps: 50,
+  notificationAddresses: 10,
+  /** Characters of the URL of a target. */
+  notificationUrlLength: 2048,
+  /** Characters of the title and of the text of a notice that are kept. */
+  noticeTitleLength: 200,
+  noticeTextLength: 2000,
+  /** Deliveries that are kept for one target. */
+  deliveriesKept: 100,
+  /** Test notices that an account sends in a minute. */
+  testNotices: 20,
+  /** E-mails of an account in an hour, one for each address. */
+  emailsAnHour: 100,
   /** How often operations of webhooks of one environment are read with a webhook's token: at once, and per minute. */
   webhookReads: 600,
   /** Bytes of a webhook call's body that are read and discarded; beyond that, the connection is closed. */
   webhookBodyBytes: 64 * 1024 * 1024,
+  /** Bytes of a call's body that are read to learn which content changed, and items that one purge names; beyond them, everything is purged. */
+  contentBodyBytes: 256 * 1024,
+  contentItems: 100,
+  /** Seconds for which the edge keeps pages by their content at most. */
+  learnedCachingSeconds: 7 * 24 * 60 * 60,
+  /** Bytes of the call of a git hosting service after a push, and branches that one call may name. */
+  hookBytes: 5 * 1024 * 1024,
+  hookBranches: 100,
 } as const

@@ -6,7 +6,7 @@ import { shortId } from './short-id.ts'
 
 /**
  * START: a process was started. LIVE: visitors get this deployment. ENDED: the process died or did not answer. ASLEEP:
- * stopped until the next visitor.
+ * stopped or frozen until the next visitor.
  */
 export const LOG_MARKS = ['START', 'LIVE', 'ENDED', 'ASLEEP'] as const
 export type LogMark = (typeof LOG_MARKS)[number]

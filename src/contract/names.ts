@@ -47,12 +47,31 @@ export const invitationId = id('Id of the invitation, given by the service.')
 export const credentialId = id('Id of the credential: its userId.')
 export const certificateId = id('Id of the certificate, given by the service.')
 export const scheduleId = id('Id of the schedule, given by the service.')
+export const notificationTargetId = id('Id of the notification target, given by the service.')
+export const exampleId = string({
+  pattern: '^[a-z][a-z0-9-]{0,39}$',
+  'x-form': 'must be the name of an example, such as welcome',
+  description: 'Name of the example, such as `welcome`.',
+})
 
 export const commitSha = string({
   pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$',
   'x-form': 'must have 40 hexadecimal digits, or 64 of SHA-256',
   description: 'Id of a git commit, whole: 40 hexadecimal digits, or 64 of SHA-256.',
 })
+
+/** The rules of `git check-ref-format --branch`. */
+export const branchName = string({
+  minLength: 1,
+  maxLength: LIMITS.branchLength,
+  pattern:
+    '^(?![-/.]|HEAD$|@$)(?!.*(?:/\\.|\\.\\.|//|@\\{|\\.lock/))(?!.*(?:/|\\.|\\.lock)$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp} ~^:?*\\[\\\\]+$',
+  'x-form': 'must be `uploadable`, or the name of a git branch, such as main or feature/login',
+  description: 'The git branch whose pushes are deployed here; `uploadable` for none.',
+})
+
+/** The branch of an environment that no push deploys to. */
+export const UPLOADABLE = 'uploadable'
 
 export const displayName = string({
   minLength: 1,
@@ -112,9 +131,14 @@ export const fold = (name: string): string => name.toLowerCase()
 export type AppPath = { account: string; app: string }
 export type EnvironmentPath = AppPath & { environment: string }
 
+export const exampleResource = (id: string) => `examples/${id}`
 export const accountResource = (account: string) => `accounts/${account}`
 export const credentialResource = (account: string, id: string) => `accounts/${account}/credentials/${id}`
 export const certificateResource = (account: string, id: string) => `accounts/${account}/certificates/${id}`
+export const notificationTargetResource = (account: string, id: string) =>
+  `accounts/${account}/notificationTargets/${id}`
+export const deliveryResource = (account: string, target: string, id: string) =>
+  `${notificationTargetResource(account, target)}/deliveries/${id}`
 export const userResource = (account: string, id: string) => `accounts/${account}/users/${id}`
 export const invitationResource = (id: string) => `session/invitations/${id}`
 export const appResource = (at: AppPath) => `accounts/${at.account}/apps/${at.app}`
@@ -122,10 +146,15 @@ export const accountUsageResource = (account: string) => `accounts/${account}/us
 export const environmentResource = (at: EnvironmentPath) => `${appResource(at)}/environments/${at.environment}`
 export const environmentUsageResource = (at: EnvironmentPath) => `${environmentResource(at)}/usage`
 export const environmentTrafficResource = (at: EnvironmentPath) => `${environmentResource(at)}/traffic`
+export const environmentActivityResource = (at: EnvironmentPath) => `${environmentResource(at)}/activity`
 export const environmentTrafficPathsResource = (at: EnvironmentPath) => `${environmentResource(at)}/trafficPaths`
 export const operationResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/operations/${id}`
 export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`
 export const deploymentResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/deployments/${id}`
 export const webhooksResource = (at: EnvironmentPath) => `${environmentResource(at)}/webhooks`
+export const auditEventResource = (account: string, id: string) => `accounts/${account}/auditEvents/${id}`
+export const repositoryResource = (at: EnvironmentPath) => `${environmentResource(at)}/repository`
 export const scheduleResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/schedules/${id}`
+export const publishResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/publishes/${id}`
+export const publishTimesResource = (at: EnvironmentPath) => `${environmentResource(at)}/publishTimes`
 export const triggerResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/triggers/${id}`

@@ -208,6 +208,14 @@ export const BUILD_PROBLEMS = {
     todo: 'If the output is right, activate its deployment. If the CMS was down, nothing is to be done: the service builds again when it answers.',
     retryable: true,
   }),
+  CHECK_FAILED: row({
+    http: 409,
+    status: 'FAILED_PRECONDITION',
+    fault: 'app',
+    meaning:
+      'The build ended well and the app started, and pages that visitors ask for worked before and do not now. It was held, and visitors get what they got.',
+    todo: 'Look at the pages that are named, and deploy what repairs them. If it is right as it is, activate its deployment, or deploy with `--force`.',
+  }),
   IMAGE_REGISTRY_FAILED: row({
     http: 503,
     status: 'UNAVAILABLE',

@@ -4,6 +4,8 @@
  */
 import { BUILD_PROBLEMS } from './build.ts'
 import { ENVIRONMENT_PROBLEMS } from './environment.ts'
+import { GIT_PROBLEMS } from './git.ts'
+import { REPOSITORY_PROBLEMS } from './repository.ts'
 import { REQUEST_PROBLEMS } from './request.ts'
 import { type Fault, type Row, row } from './row.ts'
 import { UPLOAD_PROBLEMS } from './upload.ts'
@@ -14,7 +16,9 @@ export const PROBLEMS = {
   ...REQUEST_PROBLEMS,
   ...UPLOAD_PROBLEMS,
   ...ENVIRONMENT_PROBLEMS,
+  ...REPOSITORY_PROBLEMS,
   ...BUILD_PROBLEMS,
+  ...GIT_PROBLEMS,
   ISOLATION_MISSING: row({
     http: 503,
     status: 'UNAVAILABLE',
@@ -104,6 +108,7 @@ export const BUILD_FAILURES = [
   'OUTPUT_TOO_LARGE',
   'IMAGE_REGISTRY_FAILED',
   'SUSPICIOUS_OUTPUT',
+  'CHECK_FAILED',
   'START_CRASHED',
   'START_TIMEOUT',
   'PORT_NOT_BOUND',

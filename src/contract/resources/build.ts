@@ -4,6 +4,8 @@ import { anyObject, array, boolean, integer, object, oneOf, optional, type Stati
 import { contactOutcome, held } from './held.ts'
 import { BUILD_STATES, PHASES, TRIGGERS, waiting } from './operation.ts'
 import { described, requestedBy } from './people.ts'
+import { promotedFrom } from './previews.ts'
+import { fromSnapshot } from './snapshots/snapshots.ts'
 
 const plan = anyObject({
   title: 'Plan',
@@ -24,6 +26,10 @@ export const build = object(
     }),
     requestedBy,
     ...described,
+    promotedFrom: optional({
+      ...promotedFrom,
+      description: 'If it was promoted: where from. With the trigger PROMOTE, the output is that of this build.',
+    }),
     archive,
     plan: optional(plan),
     tools: optional(
@@ -68,6 +74,7 @@ export const build = object(
       ),
     ),
     held: optional(held),
+    fromSnapshot: optional(fromSnapshot),
     waiting: optional(waiting),
     image: optional(
       string({

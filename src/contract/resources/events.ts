@@ -5,7 +5,7 @@ export const change = object(
   {
     name: string({
       description:
-        'What has changed, by its name: an app, environment, operation, build, deployment, credential or user; or `…/domains`, `…/webhooks`, `…/schedules`, `…/triggers` of an environment. Read it again to see how; it may be gone.',
+        'What has changed, by its name: an app, environment, operation, build, deployment, credential, notification target or user; or `…/domains`, `…/webhooks`, `…/schedules`, `…/repository`, `…/triggers`, `…/publishes`, `…/publishTimes` of an environment, or `…/deliveries` of a notification target. Read it again to see how; it may be gone.',
     }),
   },
   { title: 'Change' },

@@ -65,7 +65,9 @@ const lostPages = object(
 /** On a build. */
 export const held = object(
   {
-    reason: string({ description: '`SUSPICIOUS_OUTPUT`.' }),
+    reason: string({
+      description: '`SUSPICIOUS_OUTPUT`, or `CHECK_FAILED`: then `check` of the deployment has the pages.',
+    }),
     message: string({ description: 'What is missing, in words.' }),
     todo: string({ description: 'What to do about it.' }),
     page: string({ description: 'The page of the documentation about it.' }),

@@ -25,6 +25,7 @@ export const TRIGGERS = [
   'REBUILD',
   'CLEAN_REBUILD',
   'ACTIVATE',
+  'PROMOTE',
   'PURGE_CACHE',
 ] as const
 export type Trigger = (typeof TRIGGERS)[number]

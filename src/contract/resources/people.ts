@@ -1,9 +1,9 @@
 /** Who requested something, and what was sent. Only members of the account see it. */
 import { LIMITS } from '../limits.ts'
 import { commitSha, LINE_OF_TEXT, lineOfText } from '../names.ts'
-import { boolean, nullable, object, oneOf, optional, type Static, string } from '../schema.ts'
+import { array, boolean, nullable, object, oneOf, optional, type Static, string } from '../schema.ts'
 
-export const REQUESTER_KINDS = ['USER', 'CREDENTIAL', 'WEBHOOK', 'SCHEDULE', 'APP', 'SERVICE'] as const
+export const REQUESTER_KINDS = ['USER', 'CREDENTIAL', 'WEBHOOK', 'SCHEDULE', 'REPOSITORY', 'APP', 'SERVICE'] as const
 export type RequesterKind = (typeof REQUESTER_KINDS)[number]
 
 const requester = object(
@@ -38,8 +38,31 @@ const isDirty = boolean({
   description: 'Whether the archive differs from the commit. Absent if that is not known.',
 })
 
-const commitFields = object(
-  { sha: commitSha, branch: optional(branch), subject: optional(subject), isDirty: optional(isDirty) },
+const author = string({
+  maxLength: LIMITS.authorLength,
+  pattern: lineOfText,
+  'x-form': LINE_OF_TEXT,
+  description: 'The name of its author.',
+})
+const repository = string({
+  maxLength: LIMITS.repositoryLength,
+  description: 'The address of the repository that it was fetched from, without credentials.',
+})
+
+const notes = array(string(), {
+  description: 'What of the commit is not in the archive, in sentences: submodules, and files of Git LFS.',
+})
+
+export const commitFields = object(
+  {
+    sha: commitSha,
+    branch: optional(branch),
+    subject: optional(subject),
+    author: optional(author),
+    repository: optional(repository),
+    isDirty: optional(isDirty),
+    notes: optional(notes),
+  },
   { title: 'Commit' },
 )
 export type Commit = Static<typeof commitFields>

@@ -20,33 +20,51 @@ import {
   time,
 } from '../schema.ts'
 import { variableKind } from '../variable-kinds.ts'
+import { badge } from './badge.ts'
 import { archive } from './build.ts'
+import { changedPromotionChecks, promotionCheck, promotionChecks } from './checks/promotion-checks.ts'
+import { INSTANCE_STATES } from './environment/activity.ts'
+import { learnedCaching } from './environment/learned-caching.ts'
 import { heldDeployment, retry, suspiciousOutput } from './held.ts'
 import { latestBuild, latestOperation } from './latest.ts'
 import { TRIGGERS } from './operation.ts'
 import { described, requestedBy } from './people.ts'
 import { pin } from './pin.ts'
+import { changedPreviewSettings, preview, previewSettings, promotedFrom } from './previews.ts'
 import { changedProtection, production, protection } from './protection.ts'
+import { publishPromiseSeconds } from './publishes/publishes.ts'
 import { maxInstances, minInstances, requestsPerInstance } from './scaling.ts'
+import { contentSnapshots } from './snapshots/snapshots.ts'
 import { invitation } from './users.ts'
 
 export * from '../roles.ts'
+export * from './account/audit.ts'
+export * from './account/notifications.ts'
+export * from './badge.ts'
 export * from './build.ts'
 export * from './certificates.ts'
+export * from './checks/promotion-checks.ts'
 export * from './cluster.ts'
 export * from './credentials.ts'
 export * from './domain-checks.ts'
+export * from './environment/activity.ts'
+export * from './environment/learned-caching.ts'
 export * from './events.ts'
+export * from './examples/examples.ts'
 export * from './held.ts'
 export * from './latest.ts'
 export * from './operation.ts'
 export * from './people.ts'
 export * from './pin.ts'
+export * from './previews.ts'
 export * from './protection.ts'
+export * from './publishes/publishes.ts'
 export * from './purge.ts'
+export * from './repositories/repositories.ts'
 export * from './requests.ts'
 export * from './scaling.ts'
 export * from './schedules.ts'
+export * from './snapshots/snapshots.ts'
 export * from './trace.ts'
 export * from './traffic.ts'
 export * from './usage.ts'
@@ -77,12 +95,19 @@ export const app = object(
     name: string({ description: '`accounts/{account}/apps/{app}`' }),
     region: regionName,
     uploadable,
+    previews: previewSettings,
     createTime: time('When it was created.'),
     etag: etagOf('the app itself, and for another app of the same name'),
   },
   { title: 'App' },
 )
 export type App = Static<typeof app>
+
+export const changedApp = object(
+  { previews: optional(changedPreviewSettings), etag: expectedEtag },
+  { title: 'ChangedApp' },
+)
+export type ChangedApp = Static<typeof changedApp>
 
 /** Limits of size and count are not part of the schema: a request that exceeds them gets 413 with the limit. */
 const variableValue = string({
@@ -125,17 +150,22 @@ const variableList = <S extends Schema>(of: S) => array(of, { description: `At m
 export const newEnvironment = object(
   {
     displayName: names.displayName,
-    branch: oneOf(['uploadable'], { description: 'The literal `uploadable`.' }),
+    branch: names.branchName,
     cmsEnvironment: optional(names.cmsEnvironmentName),
     wpEnvironment: optional({ ...names.cmsEnvironmentName, description: 'Another name for cmsEnvironment.' }),
     shellVariables: optional(variableList(shellVariable)),
     rootDirectory: optional(names.rootDirectory),
     suspiciousOutput: optional(suspiciousOutput),
+    promotionChecks: optional(changedPromotionChecks),
+    contentSnapshots: optional(contentSnapshots),
     minInstances: optional(minInstances),
     maxInstances: optional(maxInstances),
     requestsPerInstance: optional(requestsPerInstance),
     production: optional(production),
     protection: optional(changedProtection),
+    badge: optional(badge),
+    publishPromiseSeconds: optional(publishPromiseSeconds),
+    learnedCaching: optional(learnedCaching),
   },
   {
     title: 'NewEnvironment',
@@ -148,15 +178,21 @@ export type NewEnvironment = Static<typeof newEnvironment>
 export const changedEnvironment = object(
   {
     displayName: optional(names.displayName),
+    branch: optional(names.branchName),
     cmsEnvironment: optional(names.cmsEnvironmentName),
     shellVariables: optional(variableList(changedVariable)),
     rootDirectory: optional(names.rootDirectory),
     suspiciousOutput: optional(suspiciousOutput),
+    promotionChecks: optional(changedPromotionChecks),
+    contentSnapshots: optional(contentSnapshots),
     minInstances: optional(minInstances),
     maxInstances: optional(maxInstances),
     requestsPerInstance: optional(requestsPerInstance),
     production: optional(production),
     protection: optional(changedProtection),
+    badge: optional(badge),
+    publishPromiseSeconds: optional(publishPromiseSeconds),
+    learnedCaching: optional(learnedCaching),
     etag: expectedEtag,
   },
   { title: 'ChangedEnvironment' },
@@ -183,21 +219,27 @@ export const environment = object(
   {
     name: string({ description: '`accounts/{account}/apps/{app}/environments/{environment}`' }),
     displayName: names.displayName,
-    branch: string(),
+    branch: string({ description: 'The git branch whose pushes are deployed here, or `uploadable`.' }),
     cmsEnvironment: names.cmsEnvironmentName,
     shellVariables: array(shownVariable),
     rootDirectory: string(),
     suspiciousOutput,
+    promotionChecks,
+    contentSnapshots,
     minInstances,
     maxInstances,
     requestsPerInstance,
     production,
     protection,
+    badge,
+    publishPromiseSeconds,
+    learnedCaching,
     url: string({ description: 'Where the site answers; empty until the environment is ready.' }),
     domains: array(string(), { description: 'Custom host names.' }),
     build: string({ description: 'The build that is live, or empty.' }),
     deployment: string({ description: 'The deployment that is live, or empty.' }),
     pin: nullable(pin),
+    preview: nullable(preview, { description: 'What makes it a preview; null for other environments.' }),
     state: oneOf(ENVIRONMENT_STATES, { description: 'EMPTY: nothing deployed yet; LIVE; DELETING.' }),
     reconciling: boolean({ description: 'True while an operation changes it.' }),
     latestOperation: optional(latestOperation),
@@ -282,9 +324,6 @@ export type Isolation = Static<typeof isolation>
 export const DEPLOYMENT_STATES = ['STARTING', 'LIVE', 'RETIRED', 'FAILED', 'HELD'] as const
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number]
 
-export const INSTANCE_STATES = ['STARTING', 'RUNNING', 'ASLEEP', 'RESTARTING', 'CRASH_LOOP'] as const
-export type InstanceState = (typeof INSTANCE_STATES)[number]
-
 export const deployment = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/deployments/{deployment}`' }),
@@ -292,10 +331,14 @@ export const deployment = object(
     trigger: oneOf(TRIGGERS, { description: 'What asked for it: a build, or a change of the environment.' }),
     requestedBy,
     ...described,
+    promotedFrom: optional({ ...promotedFrom, description: 'If its build was promoted: where from.' }),
     archive: { ...archive, description: 'The archive that its build was made from.' },
     state: oneOf(DEPLOYMENT_STATES, {
-      description: 'HELD: its build has a suspicious output, so it was not made live. It can be, by hand.',
+      description:
+        'HELD: its build has a suspicious output, or the check found broken pages, so it was not made live. It can be, by hand.',
     }),
+    /** Only where a single deployment is read. */
+    check: optional(promotionCheck),
     activatable: boolean({
       description: 'Whether it can be made live, again or still: its files are kept for a number of newer deployments.',
     }),
@@ -320,7 +363,9 @@ export type Deployment = Static<typeof deployment>
 export const rebuild = object(
   {
     clean: optional(boolean({ description: 'Start without anything kept from earlier builds.' })),
-    force: optional(boolean({ description: 'Make it live also where its output is suspicious.' })),
+    force: optional(
+      boolean({ description: 'Make it live also where its output is suspicious, or its pages are broken.' }),
+    ),
   },
   { title: 'Rebuild' },
 )

@@ -20,11 +20,14 @@ const counts = {
   p95Ms: number({ description: 'The same, for 95 of 100 requests.' }),
 }
 
+export const trafficPoint = object({ time: time('When it begins.'), ...counts }, { title: 'TrafficPoint' })
+export type TrafficPoint = Static<typeof trafficPoint>
+
 export const traffic = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/traffic`' }),
     stepSeconds: integer({ description: 'How long each point lasts.' }),
-    points: array(object({ time: time('When it begins.'), ...counts }, { title: 'TrafficPoint' }), {
+    points: array(trafficPoint, {
       description: 'The oldest first, without a gap; the last one is not over yet.',
     }),
     totals: object(counts, { title: 'TrafficTotals', description: 'All points together.' }),
@@ -32,6 +35,21 @@ export const traffic = object(
   { title: 'Traffic' },
 )
 export type Traffic = Static<typeof traffic>
+
+const hourly = (what: string) => array(integer(), { description: `${what}, for each step.` })
+
+export const trafficSummary = object(
+  {
+    environment: string({ description: '`accounts/…/environments/{environment}`' }),
+    startTime: time('When the first step begins.'),
+    stepSeconds: integer({ description: 'How long each step lasts. There are 24, and the last one is not over yet.' }),
+    requests: hourly('Requests to the site'),
+    hits: hourly('Requests that were answered without the app'),
+    errors: hourly('Answers with a status of 500 and above'),
+  },
+  { title: 'TrafficSummary', description: 'The traffic of an environment in the last 24 hours.' },
+)
+export type TrafficSummary = Static<typeof trafficSummary>
 
 const pathCount = object(
   {

@@ -2,12 +2,21 @@
 import { CEILING_KINDS } from '../ceilings.ts'
 import { array, integer, object, oneOf, type Static, string, time } from '../schema.ts'
 
-export const USAGE_KINDS = ['ARCHIVES', 'OUTPUTS', 'PACKAGES', 'CACHES', 'LOGS', 'RUNS'] as const
+export const USAGE_KINDS = [
+  'ARCHIVES',
+  'REPOSITORIES',
+  'SNAPSHOTS',
+  'OUTPUTS',
+  'PACKAGES',
+  'CACHES',
+  'LOGS',
+  'RUNS',
+] as const
 export type UsageKind = (typeof USAGE_KINDS)[number]
 
 const kind = oneOf(USAGE_KINDS, {
   description:
-    'ARCHIVES that a rebuild may start from; OUTPUTS of deployments that can be made live; installed PACKAGES; CACHES of builds; LOGS; what apps write in RUNS, with what they keep in the key-value store.',
+    'ARCHIVES that a rebuild may start from; REPOSITORIES, what was pushed to apps, which no environment has for itself; SNAPSHOTS of content that builds got from a CMS; OUTPUTS of deployments that can be made live; installed PACKAGES; CACHES of builds; LOGS; what apps write in RUNS, with what they keep in the key-value store.',
 })
 
 export const environmentUsage = object(
@@ -32,7 +41,7 @@ const counted = object(
   {
     kind: oneOf(CEILING_KINDS, {
       description:
-        'APPS and ENVIRONMENTS, also while they are being deleted; custom DOMAINS of all environments; API CREDENTIALS; AWAKE_APPS and the bytes of APP_MEMORY that they use; RUNNING_BUILDS.',
+        'APPS and ENVIRONMENTS, also while they are being deleted; custom DOMAINS of all environments; API CREDENTIALS; AWAKE_APPS; the bytes of APP_MEMORY that they use, and those that keep their memory while they sleep; RUNNING_BUILDS.',
     }),
     used: integer({ description: 'How many there are now.' }),
     limit: integer({ description: 'How many there may be; 0 where there is no limit.' }),

@@ -1,8 +1,20 @@
 /** Webhooks as callers see them: the set of an environment, the answer to a call, and the ledger of all calls. */
 import { LIMITS } from '../limits.ts'
-import { array, boolean, integer, object, oneOf, optional, type Static, string, time, without } from '../schema.ts'
+import {
+  array,
+  boolean,
+  integer,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  string,
+  time,
+  without,
+} from '../schema.ts'
 import { operationFields, PHASES } from './operation.ts'
-import { requestedBy } from './people.ts'
+import { commitFields, requestedBy } from './people.ts'
 
 /** As they are written in a webhook's URL. */
 export const WEBHOOK_ACTIONS = ['rebuild', 'cleanRebuild', 'purgeCache'] as const
@@ -126,6 +138,10 @@ export type WebhookOperation = Static<typeof webhookOperation>
 export const TRIGGER_ACTIONS = ['REBUILD', 'CLEAN_REBUILD', 'PURGE_CACHE'] as const
 export type TriggerAction = (typeof TRIGGER_ACTIONS)[number]
 
+/** What the ledger records: a push, here or to the connected repository, brings what is to be built with it. */
+export const RECORDED_ACTIONS = [...TRIGGER_ACTIONS, 'DEPLOY'] as const
+export type RecordedAction = (typeof RECORDED_ACTIONS)[number]
+
 /** The action of each webhook. */
 export const ACTION_OF_WEBHOOK: Record<WebhookAction, TriggerAction> = {
   rebuild: 'REBUILD',
@@ -133,15 +149,16 @@ export const ACTION_OF_WEBHOOK: Record<WebhookAction, TriggerAction> = {
   purgeCache: 'PURGE_CACHE',
 }
 
-export const TRIGGER_SOURCES = ['WEBHOOK', 'API', 'SCHEDULE', 'APP', 'SERVICE'] as const
+export const TRIGGER_SOURCES = ['WEBHOOK', 'API', 'SCHEDULE', 'PUSH', 'REPOSITORY', 'APP', 'SERVICE'] as const
 export type TriggerSource = (typeof TRIGGER_SOURCES)[number]
 
 export const recordedTrigger = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/triggers/{trigger}`' }),
-    action: oneOf(TRIGGER_ACTIONS),
+    action: oneOf(RECORDED_ACTIONS),
     source: oneOf(TRIGGER_SOURCES, {
-      description: 'A webhook, the API, a schedule, the app itself, or the service, which tries held builds again.',
+      description:
+        'A webhook, the API, a schedule, a push to a branch, the connected repository, the app itself, or the service, which tries held builds again.',
     }),
     requestedBy,
     createTime: time('When it came.'),
@@ -150,11 +167,25 @@ export const recordedTrigger = object(
     answer: integer({ description: 'HTTP status that it was answered with.' }),
     reason: optional(string({ description: 'Why it was refused: one of the reasons of the error reference.' })),
     operation: string({ description: 'The operation that satisfied it; empty where none did.' }),
+    commit: nullable(commitFields, {
+      description: 'The git commit that this operation builds; null where it builds none, or is not kept any more.',
+    }),
+    forced: optional(
+      boolean({ description: 'True where it goes live, whatever a check finds: forced, or a held one made live.' }),
+    ),
+    fromSnapshot: optional(
+      time('The CMS was down: the build was made from the content that was recorded at this time.'),
+    ),
     purged: optional(
       object(
         {
           paths: optional(array(string())),
           tags: optional(array(string())),
+          content: optional(
+            array(string(), {
+              description: 'The first items of content that changed, in words, where the CMS named them.',
+            }),
+          ),
           count: integer({ description: 'Of all paths and tags; 0 where everything was purged.' }),
         },
         { title: 'Purged', description: 'The first paths and tags of a purge.' },
