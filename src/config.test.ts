@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../test/support/folder.ts'
 import { describeConfig, hookEnvironment, loadConfig, roleEnvironment } from './config.ts'
-import { isolationOf } from './node-settings.ts'
+import { isolationOf } from './settings/node.ts'
+import { mailServerOf } from './settings/notices.ts'
 
 const bare = { env: {}, folder: '/' }
 
@@ -103,6 +104,22 @@ for (const [key, text] of [
     assert.throws(() => loadConfig({ ...bare, flags: { [flag]: text } }), { message: new RegExp(`^${key} `) })
   })
 }
+
+test('a mail server needs an address that e-mails come from, and its password is a setting of its own', () => {
+  const of = (env: Record<string, string>) => loadConfig({ env, folder: '/' }).config
+  assert.throws(() => of({ HEADLAND_SMTP_URL: 'smtp://mail.example.com' }), /smtpUrl is set without smtpFrom/)
+  const sender = { HEADLAND_SMTP_FROM: 'headland@example.com' }
+  for (const url of [
+    'mail.example.com:25',
+    'http://mail.example.com',
+    'smtp://mail.example.com/x',
+    'smtp://a:b@mail.example.com',
+  ])
+    assert.throws(() => of({ ...sender, HEADLAND_SMTP_URL: url }), /smtpUrl/, url)
+  const server = (url: string) => mailServerOf(of({ ...sender, HEADLAND_SMTP_URL: url }))
+  assert.deepEqual([server('smtp://mail.example.com')?.port, server('smtps://[::1]')?.port], [587, 465])
+  assert.deepEqual([server('smtps://[::1]:4650')?.host, server('')], ['::1', undefined])
+})
 
 test('a program for DNS is a path, or a list of a path and arguments that no shell reads', () => {
   const hook = (text: string) => loadConfig({ ...bare, flags: { 'acme-dns-hook': text } }).config.acmeDnsHook

@@ -38,6 +38,8 @@ export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientE
     cacheFolder: env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'),
     homeFolder: env.HOME || homedir(),
     isCi: Boolean(env.CI) && env.CI !== 'false',
+    isDumbTerminal: env.TERM === 'dumb',
+    wantsColour: wantsColour(env),
     ciCommit: ciCommitIn(env),
     // Other systems than Linux have one, whatever the environment says.
     hasScreen: process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.BROWSER),
@@ -47,6 +49,12 @@ export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientE
       except: firstOf(env, 'no_proxy', 'NO_PROXY')?.value,
     },
   }
+}
+
+/** `FORCE_COLOR`, of which 0 and false mean none, before `NO_COLOR`; undefined where neither says something. */
+function wantsColour({ FORCE_COLOR, NO_COLOR }: NodeJS.ProcessEnv): boolean | undefined {
+  if (FORCE_COLOR) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
+  return NO_COLOR ? false : undefined
 }
 
 function firstOf(env: NodeJS.ProcessEnv, ...variables: string[]): { variable: string; value: string } | undefined {
@@ -100,6 +108,7 @@ export function loadConfig({ flags = {}, env = process.env, folder = process.cwd
     }
   }
   refusePlainRegistry(config as Config)
+  refuseMailWithoutSender(config as Config)
   const loaded = { config: config as Config, origins: origins as Record<keyof Config, Origin> }
   const ofCluster = withMemoryOfCluster(loaded.config, loaded.origins)
   return { ...loaded, config: withSiteAddress(withFrontDoor(ofCluster, loaded.origins)) }
@@ -114,6 +123,11 @@ function refusePlainRegistry({ registry, registryPlainHttp }: Config) {
   throw new ConfigError(
     'registry is an address with http: use https, or set registryPlainHttp to true where the network between is yours.',
   )
+}
+
+function refuseMailWithoutSender({ smtpUrl, smtpFrom }: Config) {
+  if (smtpUrl === undefined || smtpFrom !== undefined) return
+  throw new ConfigError('smtpUrl is set without smtpFrom, the address that e-mails come from: set both.')
 }
 
 /** The memory of this machine says nothing of the nodes that run apps, and its processes have to agree on a limit. */

@@ -1,8 +1,7 @@
 /** Every setting: its name, its default, what it means, and how its text is read. `config.ts` decides where a text comes from. */
-import { availableParallelism, totalmem } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
-import { NODE_SETTINGS, type NodeConfig } from './node-settings.ts'
 import { OBJECT_STORE_SETTINGS, type ObjectStoreConfig } from './object-store.ts'
 import {
   count,
@@ -14,12 +13,9 @@ import {
   parseAccounts,
   parseAddresses,
   parseBoolean,
-  parseCommand,
   parseDatabaseUrl,
-  parseDirectory,
   parseDnsServers,
   parseDomain,
-  parseEmail,
   parseHosts,
   parseList,
   parseListen,
@@ -30,12 +26,23 @@ import {
   seconds,
   setting,
 } from './setting-texts.ts'
-import { SWARM_SETTINGS, type SwarmConfig } from './swarm-settings.ts'
+import { ACCOUNT_SETTINGS, type AccountConfig } from './settings/accounts.ts'
+import { CERTIFICATE_SETTINGS, type CertificateConfig } from './settings/certificates.ts'
+import { NODE_SETTINGS, type NodeConfig } from './settings/node.ts'
+import { NOTICE_SETTINGS, type NoticeConfig } from './settings/notices.ts'
+import { PROGRAM_SETTINGS, type ProgramConfig } from './settings/programs.ts'
+import { SWARM_SETTINGS, type SwarmConfig } from './settings/swarm.ts'
 
 export { formatListen, type Listen } from './setting-texts.ts'
 
-/** Settings that have files of their own. */
-type ConfigElsewhere = ObjectStoreConfig & SwarmConfig & NodeConfig
+/** Settings of subjects that have files of their own. */
+type ConfigElsewhere = AccountConfig &
+  CertificateConfig &
+  NodeConfig &
+  NoticeConfig &
+  ObjectStoreConfig &
+  ProgramConfig &
+  SwarmConfig
 
 export type Config = ConfigElsewhere & {
   dataDir: string
@@ -51,14 +58,6 @@ export type Config = ConfigElsewhere & {
   domain: string
   publicAddresses: string[]
   dnsServers: string[]
-  acmeEmail: string | undefined
-  acmeDirectory: string
-  acmeCaFile: string | undefined
-  acmeChallenge: AcmeChallenge
-  acmeDnsHook: readonly [file: string, ...args: string[]] | undefined
-  acmeDnsWait: number
-  acmeEabKeyId: string
-  acmeEabKey: Secret | undefined
   masterKey: Secret | undefined
   databaseUrl: Secret | undefined
   registry: string | undefined
@@ -71,6 +70,7 @@ export type Config = ConfigElsewhere & {
   rewriteHosts: string[]
   concurrency: number
   installTimeout: number
+  fetchTimeout: number
   buildTimeout: number
   startTimeout: number
   idleTimeout: number
@@ -84,15 +84,6 @@ export type Config = ConfigElsewhere & {
   keepDeployments: number
   keepHistory: number
   keepEarlierFiles: number
-  accountBytes: number
-  accountApps: number
-  accountEnvironments: number
-  accountDomains: number
-  accountCredentials: number
-  accountAwakeApps: number
-  accountAppMemory: number
-  accountBuilds: number
-  accountFiles: number
   diskReserve: number
   roles: readonly Role[]
   edges: number
@@ -104,19 +95,6 @@ export type Config = ConfigElsewhere & {
   requestLog: boolean
   requestLogBytes: number
   requestLogDays: number
-  buildMemory: number
-  appMemory: number
-  processes: number
-  buildDisk: number
-  buildFiles: number
-  outputFiles: number
-  appDisk: number
-  appFiles: number
-  jobNetwork: string
-  blockedNetworks: string[]
-  allowedNetworks: string[]
-  weakIsolation: boolean
-  bubblewrap: string
   stallWarning: number
   logLevel: LogLevel
   logFormat: LogFormat
@@ -128,16 +106,6 @@ export type Config = ConfigElsewhere & {
  */
 export const ROLES = ['agent', 'edge', 'control', 'worker', 'node'] as const
 export type Role = (typeof ROLES)[number]
-
-/** How names are proven to the CA; `auto` uses the one that works. */
-const ACME_CHALLENGES = ['auto', 'http-01', 'tls-alpn-01'] as const
-type AcmeChallenge = (typeof ACME_CHALLENGES)[number]
-
-/** Build tools start threads by the number of processors. */
-const PROCESSES = Math.max(512, 64 * availableParallelism())
-
-/** Three quarters of the machine's memory, so that the apps of one account never use it up. */
-const APP_MEMORY = Math.floor(0.75 * totalmem())
 
 /** `docs/reference/settings.md` is checked against this table. */
 export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
@@ -151,12 +119,12 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   ),
   clusterListen: setting(
     '',
-    'Where the control process listens for edges and nodes of other machines; if none is given, it does not. What connects needs a token of `headland cluster token`.',
+    'Where the control process listens for edges, nodes and workers of other machines; if none is given, it does not. What connects needs a token of `headland cluster token`, or the master key.',
     (text) => (text === '' ? undefined : parseListen(text)),
   ),
   controlAddresses: setting(
     '',
-    'For edges and nodes on another machine than the control process: where control processes listen (`clusterListen`), separated by commas. Each follows one of them, and the next when that is away.',
+    'For edges, nodes and workers on another machine than the control process: where control processes listen (`clusterListen`), separated by commas. An edge or node follows one of them, and the next when that is away; a worker is connected to all of them, and runs git for them.',
     parseListens,
   ),
   clusterToken: {
@@ -184,41 +152,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     "DNS servers that are asked where custom domains lead, separated by commas, each with or without `:port`; if none is given, the system's.",
     parseDnsServers,
   ),
-  acmeEmail: setting(
-    '',
-    'E-mail address for the account at the certificate authority (CA); if one is given, certificates are got and renewed by ACME, and the terms of the CA are accepted.',
-    parseEmail,
-  ),
-  acmeDirectory: setting(
-    'https://acme-v02.api.letsencrypt.org/directory',
-    "Address of the CA's ACME directory.",
-    parseDirectory,
-  ),
-  acmeCaFile: setting(
-    '',
-    "PEM file with certificates that the CA's own server is checked against, beside those that Node knows; for a CA of your own.",
-    (text) => (text === '' ? undefined : resolve(text)),
-  ),
-  acmeChallenge: setting(
-    'auto',
-    `How names are proven to the CA: one of ${ACME_CHALLENGES.join(', ')}. HTTP-01 needs port 80, TLS-ALPN-01 port 443; \`auto\` uses the one that works.`,
-    (text) => oneOf(ACME_CHALLENGES, text),
-  ),
-  acmeDnsHook: setting(
-    '',
-    'Program that changes DNS for DNS-01, as a path or as a JSON list of a path and arguments; called with `add` or `remove`, the name and the value of a TXT record. If one is given, all environments share one wildcard certificate.',
-    parseCommand,
-  ),
-  acmeDnsWait: setting('30', 'Seconds from the end of that program until the CA is asked to look.', countOrNone),
-  acmeEabKeyId: setting(
-    '',
-    'Key id of the external account, for CAs that have contracts with their customers.',
-    (text) => text,
-  ),
-  acmeEabKey: {
-    ...setting('', 'Its HMAC key in base64url.', (text) => (text ? new Secret(text) : undefined)),
-    isSecret: true,
-  },
+  ...CERTIFICATE_SETTINGS,
   masterKey: {
     ...setting(
       '',
@@ -268,7 +202,9 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     'Hosts that rewrites of static sites may lead to, separated by commas: `api.example.com`, `*.example.com` for all names below it, each with `:port` where it is not the usual one. If none is given, no site sends requests to another host.',
     parseHosts,
   ),
+  ...NOTICE_SETTINGS,
   concurrency: setting(String(Math.max(1, Math.floor(availableParallelism() / 2))), 'Builds at a time.', count),
+  fetchTimeout: setting('300', 'Seconds that one step of fetching a connected repository may take.', seconds),
   installTimeout: setting('600', 'Seconds that installing dependencies may take.', seconds),
   buildTimeout: setting('1200', 'Seconds that a build script may take.', seconds),
   startTimeout: setting('60', 'Seconds within which an app must answer after its start.', seconds),
@@ -303,35 +239,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     'Hours that scripts, styles and images with a hash in their name are served after their deployment was replaced, at least: as long as it can be made live again, they are too. 0: not at all.',
     countOrNone,
   ),
-  accountBytes: setting('21474836480', 'Bytes that an account may hold on the disk; 0 for no limit.', countOrNone),
-  accountApps: setting('500', 'Apps that an account may have; 0 for no limit.', countOrNone),
-  accountEnvironments: setting('500', 'Environments that an account may have; 0 for no limit.', countOrNone),
-  accountDomains: setting(
-    '500',
-    'Custom domains that an account may have in all its environments; 0 for no limit.',
-    countOrNone,
-  ),
-  accountCredentials: setting('100', 'API credentials that an account may have; 0 for no limit.', countOrNone),
-  accountAwakeApps: setting(
-    '100',
-    "Apps of an account that are awake at a time; the next one to wake puts the account's longest unvisited one to sleep. 0 for no limit.",
-    countOrNone,
-  ),
-  accountAppMemory: setting(
-    String(APP_MEMORY),
-    'Bytes of memory that the awake apps of an account may use together; above it the longest unvisited ones sleep. 0 for no limit, as in a cluster where it is not set.',
-    countOrNone,
-  ),
-  accountBuilds: setting(
-    '0',
-    'Builds of an account at a time; 0: `concurrency` where there is one account, one less where there are several.',
-    countOrNone,
-  ),
-  accountFiles: setting(
-    '2000000',
-    'Files, folders and links that an account may hold on the disk; 0 for no limit.',
-    countOrNone,
-  ),
+  ...ACCOUNT_SETTINGS,
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
   roles: setting(
     'agent,edge,control',
@@ -359,31 +267,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   ),
   requestLogBytes: setting('8388608', 'Bytes of the disk that the request log of an environment may use.', count),
   requestLogDays: setting('7', 'Days after which a recorded request is deleted.', days),
-  buildMemory: setting('2147483648', 'Bytes of memory that a build may use.', count),
-  appMemory: setting('1073741824', 'Bytes of memory that a running app may use.', count),
-  processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),
-  buildDisk: setting('10737418240', 'Bytes that a build may write to the disk.', count),
-  buildFiles: setting('1000000', 'Files, folders and links that a build may have on the disk.', count),
-  outputFiles: setting('200000', 'Files, folders and links that the output of a build may have.', count),
-  appDisk: setting('1073741824', 'Bytes that a running app may write to the disk.', count),
-  appFiles: setting('200000', 'Files, folders and links that a running app may have on the disk.', count),
-  jobNetwork: setting('10.201.0.0/16', 'Range that builds and apps get their own addresses from.', (text) => text),
-  blockedNetworks: setting(
-    '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16',
-    'Ranges that builds and apps do not reach, separated by commas; they never reach this machine and link-local addresses.',
-    parseList,
-  ),
-  allowedNetworks: setting(
-    '',
-    'Exceptions, separated by commas: an address or a range, with or without `:port`, such as a CMS on the LAN or on this machine.',
-    parseList,
-  ),
-  weakIsolation: setting(
-    'false',
-    'Whether several accounts may build although this machine cannot keep them apart (`headland doctor` reports what is missing).',
-    parseBoolean,
-  ),
-  bubblewrap: setting('/usr/bin/bwrap', 'Path of bubblewrap.', (text) => resolve(text)),
+  ...PROGRAM_SETTINGS,
   stallWarning: setting(
     '250',
     'Milliseconds that the event loop of the service or its edge may stand still before the log reports it, with what it was doing.',

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../test/support/folder.ts'
-import { loadConfig } from './config.ts'
-import { dockerAddressOf } from './swarm-settings.ts'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import { loadConfig } from '../config.ts'
+import { dockerAddressOf } from './swarm.ts'
 
 const configOf = (env: Record<string, string>) => loadConfig({ env, folder: '/nowhere' }).config
 

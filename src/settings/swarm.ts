@@ -1,9 +1,9 @@
 /** The settings of apps on a swarm, and what they come to. */
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Refused } from './contract/index.ts'
-import { type Listen, oneOf, optionalUrl, parseListen, type Setting, setting } from './setting-texts.ts'
-import type { DockerAddress } from './swarm/index.ts'
+import { Refused } from '../contract/index.ts'
+import { type Listen, oneOf, optionalUrl, parseListen, type Setting, setting } from '../setting-texts.ts'
+import type { DockerAddress } from '../swarm/index.ts'
 
 /** What runs apps: this machine, or the nodes of a swarm. */
 export const ENGINES = ['local', 'swarm'] as const

@@ -1,7 +1,7 @@
 /** The settings of nodes, which run apps in a cluster, and what the firewall there is made of. */
 import { isIPv4 } from 'node:net'
-import { parseList, type Setting, setting } from './setting-texts.ts'
-import type { Isolation } from './swarm/index.ts'
+import { parseList, type Setting, setting } from '../setting-texts.ts'
+import type { Isolation } from '../swarm/index.ts'
 
 export type NodeConfig = {
   edgeAddresses: string[]
