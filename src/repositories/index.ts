@@ -1,0 +1,8 @@
+export { type BranchPreviews, createPushHooks, type PushHooks } from './hooks.ts'
+export * from './providers/index.ts'
+export { createRepositoryRecords, type RepositoryRecords } from './records.ts'
+export { type ConnectedRepositories, createConnectedRepositories } from './repositories.ts'
+export { createFetchRuns, type FetchRuns } from './run.ts'
+export { createStatusRecords, type StatusRecords } from './status-records.ts'
+export { createStatusSending } from './statuses.ts'
+export { createFetchWork, type DeployBranch, type FetchBranch } from './work.ts'
