@@ -1,10 +1,18 @@
 /** Apps: a name in an account, a region, and the environments below it. */
 import type { Clock, NewId } from '../base/index.ts'
-import { aboveCeiling, isAbove, names, Problem, type resources } from '../contract/index.ts'
+import { aboveCeiling, isAbove, names, Problem, resources } from '../contract/index.ts'
 import { type Page, type PageOf, pageOf, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 
-export type App = { id: string; name: string; region: resources.App['region']; createTime: number }
-type AppRow = { id: string; name: string; region: App['region']; create_time: number }
+export type App = {
+  id: string
+  name: string
+  region: resources.App['region']
+  previews: resources.PreviewSettings
+  createTime: number
+}
+type AppRow = { id: string; name: string; region: App['region']; previews: string | null; create_time: number }
+
+const columns = statement`id, name, region, previews, create_time`
 
 export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
   async function count(accountId: string, reader: Reader = sql): Promise<number> {
@@ -25,7 +33,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
           INSERT INTO apps (id, account_id, name, folded_name, region, create_time)
           VALUES (${newId()}, ${accountId}, ${name}, ${names.fold(name)}, ${region}, ${clock.now()})
           ON CONFLICT (account_id, folded_name) WHERE delete_time IS NULL DO NOTHING
-          RETURNING id, name, region, create_time`)
+          RETURNING ${columns}`)
         if (!made) {
           throw new Problem('APP_EXISTS', `The account has an app named ${name} already.`, {
             metadata: { appId: name },
@@ -39,7 +47,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
 
     async require(accountId: string, name: string, reader: Reader = sql): Promise<App> {
       const [found] = await reader.query<AppRow>(statement`
-        SELECT id, name, region, create_time FROM apps
+        SELECT ${columns} FROM apps
         WHERE account_id = ${accountId} AND folded_name = ${names.fold(name)} AND delete_time IS NULL`)
       if (!found) throw new Problem('APP_NOT_FOUND')
       return toApp(found)
@@ -47,9 +55,14 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
 
     async list(accountId: string, page: Page): Promise<PageOf<App>> {
       const rows = await sql.query<AppRow>(statement`
-        SELECT id, name, region, create_time FROM apps
+        SELECT ${columns} FROM apps
         WHERE account_id = ${accountId} AND delete_time IS NULL AND ${page.after} ${page.order}`)
       return pageOf(rows.map(toApp), page)
+    },
+
+    async setPreviews(tx: Transaction, { id, name }: App, accountId: string, previews: resources.PreviewSettings) {
+      await tx.query(statement`UPDATE apps SET previews = ${JSON.stringify(previews)} WHERE id = ${id}`)
+      tx.notify(accountId, `apps/${name}`)
     },
 
     /** Hides the app and frees its name. Its row is deleted with its last environment. */
@@ -77,9 +90,14 @@ export async function newestAppId(reader: Reader): Promise<string | undefined> {
   return row?.id ?? undefined
 }
 
+/** As the column has them. */
+export const readPreviewSettings = (text: string | null): resources.PreviewSettings =>
+  text === null ? resources.DEFAULT_PREVIEWS : resources.checkPreviewSettings(JSON.parse(text))
+
 const toApp = (row: AppRow): App => ({
   id: row.id,
   name: row.name,
   region: row.region,
+  previews: readPreviewSettings(row.previews),
   createTime: row.create_time,
 })

@@ -4,11 +4,12 @@ import { type Sql, statement } from '../storage/index.ts'
 export function createCmsInstalls({ sql }: { sql: Sql }) {
   return {
     async set(accountId: string, name: string, url: string) {
-      await sql.transaction((tx) =>
-        tx.query(statement`
+      await sql.transaction(async (tx) => {
+        await tx.query(statement`
           INSERT INTO cms_installs (account_id, name, url) VALUES (${accountId}, ${name}, ${url})
-          ON CONFLICT (account_id, name) DO UPDATE SET url = ${url}`),
-      )
+          ON CONFLICT (account_id, name) DO UPDATE SET url = ${url}`)
+        tx.notify(accountId, 'cmsInstalls', { title: name })
+      })
     },
 
     async urlOf(accountId: string, name: string): Promise<string | undefined> {

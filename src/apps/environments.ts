@@ -8,7 +8,7 @@
  * EMPTY → LIVE with the first deployment; either → DELETING by a delete; no state follows DELETING.
  */
 import { type Clock, checkTenantUid, type NewId } from '../base/index.ts'
-import { names, Problem, resources } from '../contract/index.ts'
+import { names, Problem } from '../contract/index.ts'
 import {
   list,
   type Page,
@@ -20,83 +20,28 @@ import {
   statement,
   type Transaction,
 } from '../storage/index.ts'
-import { newHostLabel } from './label.ts'
+import {
+  type Environment,
+  type EnvironmentChange,
+  type EnvironmentDraft,
+  type EnvironmentHead,
+  type EnvironmentRow,
+  type HeadRow,
+  type LiveEnvironment,
+  type LiveRow,
+  type RoutableEnvironment,
+  type RoutableRow,
+  selected,
+  selectedHead,
+  toEnvironment,
+  toHead,
+  toRoutable,
+} from './environment-rows.ts'
+import { newHostLabel, previewHostLabel } from './label.ts'
 import { notifyBelow } from './notify-below.ts'
-import { NO_PROTECTION, readProtection, type StoredProtection, writeProtection } from './protection.ts'
+import { NO_PROTECTION, writeProtection } from './protection.ts'
+import { routeRecordsOf } from './route-records.ts'
 import type { SealedVariable } from './variables.ts'
-
-export type Environment = {
-  id: string
-  accountId: string
-  appId: string
-  appName: string
-  displayName: string
-  branch: string
-  cmsEnvironment: string
-  rootDirectory: string
-  suspiciousOutput: resources.SuspiciousOutput
-  scaling: resources.Scaling
-  isProduction: boolean
-  protection: StoredProtection
-  variables: SealedVariable[]
-  hostLabel: string | null
-  /** The user that its code runs as, if the service can choose users. */
-  uid: number | null
-  liveDeployment: string | null
-  state: resources.EnvironmentState
-  createTime: number
-  updateTime: number
-}
-
-/** An environment for which the edge answers. */
-export type RoutableEnvironment = Pick<Environment, 'id' | 'liveDeployment' | 'isProduction' | 'protection'> & {
-  hostLabel: string
-}
-
-/** Without its variables, which may be half a megabyte: most requests do not need them. */
-export type EnvironmentHead = Omit<Environment, 'variables'>
-
-export type EnvironmentDraft = Pick<
-  Environment,
-  'displayName' | 'branch' | 'cmsEnvironment' | 'rootDirectory' | 'variables'
-> &
-  Partial<Pick<Environment, 'suspiciousOutput' | 'scaling' | 'isProduction' | 'protection'>>
-export type EnvironmentChange = Partial<Omit<EnvironmentDraft, 'branch'>>
-
-type HeadRow = Omit<EnvironmentRow, 'shell_variables'>
-
-type EnvironmentRow = {
-  id: string
-  account_id: string
-  app_id: string
-  app_name: string
-  display_name: string
-  branch: string
-  cms_environment: string
-  root_directory: string
-  suspicious_output: string | null
-  scaling: string | null
-  is_production: number
-  protection: string | null
-  shell_variables: string
-  host_label: string | null
-  uid: number | null
-  live_deployment: string | null
-  state: Environment['state']
-  create_time: number
-  update_time: number
-}
-
-type RoutableRow = Pick<EnvironmentRow, 'id' | 'live_deployment' | 'is_production' | 'protection'> & {
-  host_label: string
-}
-
-const headColumns = statement`e.id, e.account_id, e.app_id, a.name AS app_name, e.display_name, e.branch,
-  e.cms_environment, e.root_directory, e.suspicious_output, e.scaling, e.is_production, e.protection, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time`
-
-const selectedHead = statement`SELECT ${headColumns} FROM environments e JOIN apps a ON a.id = e.app_id`
-const selected = statement`
-  SELECT ${headColumns}, e.shell_variables FROM environments e JOIN apps a ON a.id = e.app_id`
 
 /** The maximum size of the sealed variables on one page. */
 const PAGE_BYTES = 2 * 1024 * 1024
@@ -104,6 +49,7 @@ const PAGE_BYTES = 2 * 1024 * 1024
 export const createEnvironments = ({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) => ({
   newId,
   ...readsOf(sql),
+  ...routeRecordsOf(sql),
   ...writesOf(clock),
 })
 
@@ -118,7 +64,7 @@ function readsOf(sql: Sql) {
   /** A page ends early if the variables of its environments are large. */
   async function listWhere(condition: Statement, page: Page): Promise<PageOf<Environment>> {
     const keys = await sql.query<{ id: string; bytes: number }>(statement`
-      SELECT id, octet_length(shell_variables) AS bytes FROM environments
+      SELECT id, octet_length(shell_variables) + octet_length(inherited_variables) AS bytes FROM environments
       WHERE ${condition} AND ${page.after} ${page.order}`)
     const { items, nextPageToken } = pageWithin(keys, page, PAGE_BYTES)
     if (items.length === 0) return { items: [], nextPageToken }
@@ -195,15 +141,9 @@ function readsOf(sql: Sql) {
       if (ids?.length === 0) return []
       const among = ids === undefined ? statement`1 = 1` : statement`id IN (${list(ids)})`
       const rows = await sql.query<RoutableRow>(statement`
-        SELECT id, host_label, live_deployment, is_production, protection FROM environments
+        SELECT id, host_label, live_deployment, is_production, protection, learned_caching FROM environments
         WHERE host_label IS NOT NULL AND state <> 'DELETING' AND ${among}`)
-      return rows.map((row) => ({
-        id: row.id,
-        hostLabel: row.host_label,
-        liveDeployment: row.live_deployment,
-        isProduction: row.is_production === 1,
-        protection: readProtection(row.protection),
-      }))
+      return rows.map(toRoutable)
     },
 
     /** The account and the host label of each environment for which the edge answers, of one account or of all. */
@@ -213,6 +153,23 @@ function readsOf(sql: Sql) {
         SELECT id, account_id, host_label FROM environments
         WHERE host_label IS NOT NULL AND state <> 'DELETING' AND ${mine} ORDER BY id`)
       return rows.map(({ id, account_id, host_label }) => ({ id, accountId: account_id, hostLabel: host_label }))
+    },
+
+    /** Those of these accounts that have a live deployment. */
+    async live(accountIds: readonly string[]): Promise<LiveEnvironment[]> {
+      if (accountIds.length === 0) return []
+      const rows = await sql.query<LiveRow>(statement`
+        SELECT e.id, e.account_id, a.name AS app_name, e.display_name, e.host_label, e.live_deployment
+        FROM environments e JOIN apps a ON a.id = e.app_id
+        WHERE e.live_deployment IS NOT NULL AND e.state <> 'DELETING' AND e.account_id IN (${list(accountIds)})`)
+      return rows.map((row) => ({
+        id: row.id,
+        accountId: row.account_id,
+        appName: row.app_name,
+        displayName: row.display_name,
+        hostLabel: row.host_label,
+        liveDeployment: row.live_deployment,
+      }))
     },
 
     async exists(reader: Reader, id: string): Promise<boolean> {
@@ -250,68 +207,85 @@ function readsOf(sql: Sql) {
       return row?.state
     },
 
+    /** The environments of an app that a push to this branch deploys to, the oldest first. */
+    async ofBranch(
+      appId: string,
+      branch: string,
+      reader: Reader = sql,
+    ): Promise<{ id: string; displayName: string; isPreview: boolean }[]> {
+      if (branch === names.UPLOADABLE) return []
+      const rows = await reader.query<{ id: string; display_name: string; preview_branch: string | null }>(statement`
+        SELECT id, display_name, preview_branch FROM environments
+        WHERE app_id = ${appId} AND branch = ${branch} AND state <> 'DELETING' ORDER BY id`)
+      return rows.map((row) => ({
+        id: row.id,
+        displayName: row.display_name,
+        isPreview: row.preview_branch !== null,
+      }))
+    },
+
+    /** What a badge shows of it, where its badge is switched on and neither it nor its app is being deleted. */
+    async withBadge(
+      id: string,
+    ): Promise<Pick<Environment, 'accountId' | 'appName' | 'displayName' | 'state'> | undefined> {
+      const [row] = await sql.query<HeadRow>(statement`
+        ${selectedHead} WHERE e.id = ${id} AND e.has_badge = 1 AND e.state <> 'DELETING' AND a.delete_time IS NULL`)
+      return row && toHead(row)
+    },
+
     /** An environment of an app by that name, unless one of the two is being deleted. */
-    async findOpen(appName: string, id: string): Promise<{ accountId: string; appName: string } | undefined> {
-      const [row] = await sql.query<{ account_id: string; app_name: string }>(statement`
-        SELECT e.account_id, a.name AS app_name FROM environments e JOIN apps a ON a.id = e.app_id
+    async findOpen(
+      appName: string,
+      id: string,
+    ): Promise<{ accountId: string; appName: string; isLearned: boolean } | undefined> {
+      const [row] = await sql.query<{ account_id: string; app_name: string; learned_caching: string | null }>(statement`
+        SELECT e.account_id, a.name AS app_name, e.learned_caching FROM environments e JOIN apps a ON a.id = e.app_id
         WHERE e.id = ${id} AND a.folded_name = ${names.fold(appName)} AND a.delete_time IS NULL
         AND e.state <> 'DELETING'`)
-      return row && { accountId: row.account_id, appName: row.app_name }
-    },
-
-    /** Rises with every change of what the edge must answer for. */
-    async routesRevision(): Promise<number> {
-      const [row] = await sql.query<{ value: number }>(statement`SELECT value FROM revisions WHERE name = 'routes'`)
-      return row?.value ?? 0
-    },
-
-    /** What the edge must answer for this environment has changed. */
-    async touchRoutes(tx: Transaction, id: string) {
-      await tx.query(statement`UPDATE revisions SET value = value + 1 WHERE name = 'routes'`)
-      await tx.query(statement`
-        INSERT INTO route_changes (environment_id, revision) SELECT ${id}, value FROM revisions WHERE name = 'routes'
-        ON CONFLICT (environment_id) DO UPDATE SET revision = excluded.revision`)
-    },
-
-    /** Environments whose routes changed after that revision, also deleted ones; `max` of them at most. */
-    async routesChangedSince(revision: number, max: number): Promise<string[]> {
-      const rows = await sql.query<{ environment_id: string }>(statement`
-        SELECT environment_id FROM route_changes WHERE revision > ${revision} ORDER BY revision LIMIT ${max}`)
-      return rows.map(({ environment_id }) => environment_id)
-    },
-
-    /** Those of the labels that are the host label of an environment. */
-    async labelsIn(labels: readonly string[]): Promise<Set<string>> {
-      const rows = await sql.query<{ host_label: string }>(statement`
-        SELECT host_label FROM environments WHERE host_label IN (${list(labels)}) AND state <> 'DELETING'`)
-      return new Set(rows.map(({ host_label }) => host_label))
+      return row && { accountId: row.account_id, appName: row.app_name, isLearned: row.learned_caching !== null }
     },
   }
 }
+
+const writeLearnedCaching = (learned: Environment['learnedCaching'] | undefined): string | null =>
+  learned ? JSON.stringify(learned) : null
 
 const writesOf = (clock: Clock) => ({
   async insert(tx: Transaction, app: { id: string; accountId: string }, id: string, draft: EnvironmentDraft) {
     const now = clock.now()
     await tx.query(statement`
       INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
-        suspicious_output, scaling, is_production, protection, shell_variables, state, create_time, update_time)
+        suspicious_output, promotion_checks, content_snapshots, scaling, is_production, protection, has_badge,
+        publish_promise_seconds, learned_caching, preview_branch, active_time, shell_variables, state, create_time, update_time)
       VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
-        ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null},
-        ${draft.scaling ? JSON.stringify(draft.scaling) : null}, ${draft.isProduction ? 1 : 0},
-        ${writeProtection(draft.protection ?? NO_PROTECTION)}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
-    await notifyBelow(tx, id, '')
+        ${draft.rootDirectory}, ${stored(draft.suspiciousOutput)}, ${stored(draft.promotionChecks)},
+        ${stored(draft.contentSnapshots)}, ${stored(draft.scaling)}, ${draft.isProduction ? 1 : 0},
+        ${writeProtection(draft.protection ?? NO_PROTECTION)}, ${draft.hasBadge ? 1 : 0},
+        ${draft.publishPromiseSeconds ?? null}, ${writeLearnedCaching(draft.learnedCaching)}, ${draft.previewBranch ?? null},
+        ${now}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
+    const [of] = await tx.query<{ name: string }>(statement`SELECT name FROM apps WHERE id = ${app.id}`)
+    const about = { title: draft.displayName, fields: changedVariables([], draft.variables) }
+    tx.notify(app.accountId, `apps/${of?.name}/environments/${id}`, about)
   },
 
   async update(tx: Transaction, before: Environment, change: EnvironmentChange) {
     const after = { ...before, ...change }
     await tx.query(statement`
-      UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
-        root_directory = ${after.rootDirectory}, suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
-        scaling = ${JSON.stringify(after.scaling)}, is_production = ${after.isProduction ? 1 : 0},
-        protection = ${writeProtection(after.protection)}, shell_variables = ${JSON.stringify(after.variables)},
+      UPDATE environments SET display_name = ${after.displayName}, branch = ${after.branch},
+        cms_environment = ${after.cmsEnvironment}, root_directory = ${after.rootDirectory},
+        suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
+        promotion_checks = ${JSON.stringify(after.promotionChecks)},
+        content_snapshots = ${stored(after.contentSnapshots)}, scaling = ${JSON.stringify(after.scaling)},
+        is_production = ${after.isProduction ? 1 : 0}, protection = ${writeProtection(after.protection)},
+        has_badge = ${after.hasBadge ? 1 : 0}, publish_promise_seconds = ${after.publishPromiseSeconds},
+        learned_caching = ${writeLearnedCaching(after.learnedCaching)}, shell_variables = ${JSON.stringify(after.variables)},
         update_time = ${clock.now()}
       WHERE id = ${before.id}`)
-    await notifyBelow(tx, before.id, '')
+    const fields = changedVariables(before.variables, after.variables)
+    tx.notify(before.accountId, `apps/${before.appName}/environments/${before.id}`, {
+      title: after.displayName,
+      fields,
+    })
   },
 
   async markDeleting(tx: Transaction, id: string) {
@@ -320,9 +294,10 @@ const writesOf = (clock: Clock) => ({
   },
 
   /** Gives the environment its host label, once. */
-  async assignHostLabel(tx: Transaction, { id, appName, hostLabel }: Environment) {
+  async assignHostLabel(tx: Transaction, { id, appId, appName, hostLabel, preview }: Environment) {
     for (let tries = 0; hostLabel === null && tries < 5; tries++) {
-      const label = newHostLabel(appName)
+      // A preview that is made again has the address that it had, unless that is still in use.
+      const label = preview && tries === 0 ? previewHostLabel(appName, appId, preview.branch) : newHostLabel(appName)
       const [taken] = await tx.query(statement`SELECT id FROM environments WHERE host_label = ${label}`)
       if (taken) continue
       await tx.query(statement`UPDATE environments SET host_label = ${label} WHERE id = ${id}`)
@@ -347,7 +322,7 @@ const writesOf = (clock: Clock) => ({
   async setLive(tx: Transaction, id: string, deployment: string) {
     await tx.query(statement`
       UPDATE environments SET live_deployment = ${deployment}, state = CASE WHEN state = 'EMPTY' THEN 'LIVE' ELSE state END,
-        update_time = ${clock.now()}
+        active_time = ${clock.now()}, update_time = ${clock.now()}
       WHERE id = ${id}`)
     await notifyBelow(tx, id, '')
   },
@@ -358,32 +333,17 @@ const writesOf = (clock: Clock) => ({
   },
 })
 
+/** Names of those that were added, removed, or have another value: an unchanged one is not sealed again. */
+function changedVariables(before: readonly SealedVariable[], after: readonly SealedVariable[]): string[] {
+  const [old, now] = [before, after].map(
+    (all) => new Map(all.map(({ key, kind, sealed }) => [key, `${kind} ${sealed}`])),
+  )
+  const keys = new Set([...before, ...after].map(({ key }) => key))
+  return [...keys].filter((key) => old?.get(key) !== now?.get(key)).map((key) => `shellVariables.${key}`)
+}
+
 const at = (accountId: string, appName: string, id: string) => statement`
   e.id = ${id} AND e.account_id = ${accountId} AND a.folded_name = ${names.fold(appName)} AND a.delete_time IS NULL`
 
-const toEnvironment = (row: EnvironmentRow): Environment => ({
-  ...toHead(row),
-  variables: JSON.parse(row.shell_variables),
-})
-
-const toHead = (row: HeadRow): EnvironmentHead => ({
-  id: row.id,
-  accountId: row.account_id,
-  appId: row.app_id,
-  appName: row.app_name,
-  displayName: row.display_name,
-  branch: row.branch,
-  cmsEnvironment: row.cms_environment,
-  rootDirectory: row.root_directory,
-  suspiciousOutput:
-    row.suspicious_output === null ? resources.DEFAULT_SUSPICIOUS_OUTPUT : JSON.parse(row.suspicious_output),
-  scaling: row.scaling === null ? resources.DEFAULT_SCALING : resources.checkScaling(JSON.parse(row.scaling)),
-  isProduction: row.is_production === 1,
-  protection: readProtection(row.protection),
-  hostLabel: row.host_label,
-  uid: row.uid,
-  liveDeployment: row.live_deployment,
-  state: row.state,
-  createTime: row.create_time,
-  updateTime: row.update_time,
-})
+/** A setting as its column has it: null where it was never set. */
+const stored = (setting: object | null | undefined): string | null => (setting ? JSON.stringify(setting) : null)

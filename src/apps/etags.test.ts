@@ -27,6 +27,7 @@ test('every change that a user can make gives another etag, and what the service
     { scaling: { minInstances: 0, maxInstances: 2, requestsPerInstance: 10 } },
     { scaling: { minInstances: 0, maxInstances: 1, requestsPerInstance: 11 } },
     { isProduction: false },
+    { hasBadge: true },
     { protection: { passwordHash: 'one', addresses: [] } },
     { protection: { passwordHash: 'two', addresses: [] } },
     { protection: { passwordHash: null, addresses: ['::1'] } },

@@ -4,32 +4,60 @@
  * part: the etag shows that a value changed, and nothing from which the value could be guessed.
  */
 import { hash } from 'node:crypto'
-import { Problem, resources } from '../contract/index.ts'
+import { names, Problem, resources } from '../contract/index.ts'
 import type { EntityTags } from '../http/index.ts'
 import type { App } from './apps.ts'
 import type { DomainList } from './domains.ts'
-import type { Environment } from './environments.ts'
+import type { Environment } from './environment-rows.ts'
 import { NO_PROTECTION } from './protection.ts'
 import type { SealedVariable } from './variables.ts'
 
 /** All of them must match. */
 export type Preconditions = readonly EntityTags[]
 
-export const appEtag = ({ id, region }: App): string => etagOf([id, region])
+/** Of an app with the default settings of previews it is the etag that earlier versions gave. */
+export const appEtag = ({
+  id,
+  region,
+  previews,
+}: Pick<App, 'id' | 'region'> & Partial<Pick<App, 'previews'>>): string => {
+  const isDefault = previews === undefined || JSON.stringify(previews) === JSON.stringify(resources.DEFAULT_PREVIEWS)
+  return etagOf(isDefault ? [id, region] : [id, region, previews])
+}
 
-/** Of a public environment without settings of instances it is the etag that earlier versions gave. */
+/** Of a public environment without settings of instances and without a branch it is the etag that earlier versions gave. */
 export const environmentEtag = ({
   id,
   displayName,
+  branch = names.UPLOADABLE,
   cmsEnvironment,
   rootDirectory,
   suspiciousOutput,
+  promotionChecks = resources.DEFAULT_PROMOTION_CHECKS,
+  contentSnapshots = null,
   scaling = resources.DEFAULT_SCALING,
   isProduction = true,
   protection = NO_PROTECTION,
+  hasBadge = false,
+  publishPromiseSeconds = null,
+  learnedCaching = null,
   variables,
 }: Pick<Environment, 'id' | 'displayName' | 'cmsEnvironment' | 'rootDirectory' | 'variables'> &
-  Partial<Pick<Environment, 'suspiciousOutput' | 'scaling' | 'isProduction' | 'protection'>>): string => {
+  Partial<
+    Pick<
+      Environment,
+      | 'branch'
+      | 'suspiciousOutput'
+      | 'promotionChecks'
+      | 'scaling'
+      | 'isProduction'
+      | 'protection'
+      | 'hasBadge'
+      | 'publishPromiseSeconds'
+      | 'learnedCaching'
+      | 'contentSnapshots'
+    >
+  >): string => {
   const kept = [id, displayName, cmsEnvironment, rootDirectory, suspiciousOutput, variables]
   const isDefault = resources.SCALING_FIELDS.every((field) => scaling[field] === resources.DEFAULT_SCALING[field])
   const isPublic = isProduction && protection.passwordHash === null && protection.addresses.length === 0
@@ -37,8 +65,16 @@ export const environmentEtag = ({
     ...kept,
     ...(isDefault ? [] : [resources.scalingOf(scaling)]),
     ...(isPublic ? [] : [{ isProduction, protection }]),
+    ...(branch === names.UPLOADABLE ? [] : [{ branch }]),
+    ...(hasBadge ? [{ hasBadge }] : []),
+    ...(JSON.stringify(promotionChecks) === DEFAULT_CHECKS ? [] : [{ promotionChecks }]),
+    ...(publishPromiseSeconds === null ? [] : [{ publishPromiseSeconds }]),
+    ...(learnedCaching ? [{ learnedCaching }] : []),
+    ...(contentSnapshots ? [{ contentSnapshots }] : []),
   ])
 }
+
+const DEFAULT_CHECKS = JSON.stringify(resources.DEFAULT_PROMOTION_CHECKS)
 
 export const variableEtag = (variable: SealedVariable): string => etagOf(variable)
 

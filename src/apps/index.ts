@@ -1,14 +1,8 @@
 export { type App, type Apps, createApps, newestAppId } from './apps.ts'
 export { type CmsInstalls, createCmsInstalls } from './cms-installs.ts'
 export { createDomains, type Domain, type DomainList, type Domains } from './domains.ts'
-export {
-  createEnvironments,
-  type Environment,
-  type EnvironmentChange,
-  type EnvironmentHead,
-  type Environments,
-  type RoutableEnvironment,
-} from './environments.ts'
+export type { Environment, EnvironmentChange, EnvironmentHead, RoutableEnvironment } from './environment-rows.ts'
+export { createEnvironments, type Environments } from './environments.ts'
 export {
   appEtag,
   domainsEtag,
@@ -19,6 +13,8 @@ export {
   variableEtag,
 } from './etags.ts'
 export { notifyBelow } from './notify-below.ts'
+export { previewName } from './preview-name.ts'
+export { allVariables, createPreviewRecords, type PreviewRecord, type PreviewRecords } from './previews.ts'
 export {
   type CookieKeys,
   checkAddresses,

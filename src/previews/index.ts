@@ -1,0 +1,2 @@
+export { createPreviews, type Previews } from './previews.ts'
+export { createPreviewRemoval } from './removal.ts'
