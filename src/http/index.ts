@@ -1,4 +1,6 @@
 export { type AddressRange, createAddressMatch, readAddressRange, writeAddressRange } from './address-ranges.ts'
+export { type AllowedHosts, isAllowedHost } from './allowed-hosts.ts'
 export * from './client-network.ts'
 export * from './entity-tags.ts'
 export * from './header-text.ts'
+export { isPrivate } from './private-addresses.ts'

@@ -1,0 +1,5 @@
+export type { CertificateFacts } from './certificates.ts'
+export type { Condition, ConditionKind, OpenCondition } from './condition.ts'
+export type { LiveApp } from './crash-loops.ts'
+export { diskFill } from './nearly-full.ts'
+export { createConditionRounds } from './round.ts'
