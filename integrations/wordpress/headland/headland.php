@@ -2,7 +2,7 @@
 /**
  * Plugin Name:       Headland
  * Description:       Rebuilds a headless front end when published content changes: many saves are one call, and no save waits for it.
- * Version:           0.2.0
+ * Version:           0.3.0
  * Requires at least: 6.1
  * Requires PHP:      7.4
  * License:           Apache-2.0
@@ -19,7 +19,7 @@
 defined( 'ABSPATH' ) || exit;
 
 define( 'HEADLAND_FILE', __FILE__ );
-define( 'HEADLAND_VERSION', '0.2.0' );
+define( 'HEADLAND_VERSION', '0.3.0' );
 
 require_once __DIR__ . '/includes/settings.php';
 require_once __DIR__ . '/includes/state.php';
@@ -28,6 +28,7 @@ require_once __DIR__ . '/includes/place.php';
 require_once __DIR__ . '/includes/call.php';
 require_once __DIR__ . '/includes/worker.php';
 require_once __DIR__ . '/includes/changes.php';
+require_once __DIR__ . '/includes/content.php';
 
 if ( is_admin() ) {
 	require_once __DIR__ . '/includes/progress.php';

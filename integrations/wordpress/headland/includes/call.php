@@ -13,13 +13,14 @@ const HEADLAND_RETRY_AFTER_AT_MOST = 300;
 /**
  * Calls the webhook once.
  *
- * @param string $url The webhook's URL.
+ * @param string   $url     The webhook's URL.
+ * @param string[] $content What changed, by name; empty where that is not known.
  * @return array ok, code, message, operation, can_retry, wait (seconds that the other side asks for).
  */
-function headland_call( $url ) {
+function headland_call( $url, $content = array() ) {
 	$response = headland_at_place(
 		$url,
-		function () use ( $url ) {
+		function () use ( $url, $content ) {
 			return wp_safe_remote_post(
 				$url,
 				array(
@@ -27,8 +28,8 @@ function headland_call( $url ) {
 					'redirection'         => 0,
 					'limit_response_size' => 65536,
 					// WordPress would send the URL, with its token, as Referer; an empty one is not sent at all.
-					'headers'             => array( 'Referer' => '' ),
-				)
+					'headers'             => array( 'Referer' => '' ) + ( $content ? array( 'Content-Type' => 'application/json' ) : array() ),
+				) + ( $content ? array( 'body' => headland_payload( $content ) ) : array() )
 			);
 		}
 	);

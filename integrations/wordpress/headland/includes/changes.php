@@ -61,10 +61,15 @@ function headland_on_post( $action, $post ) {
 		headland_note_change( 'menus' );
 		return;
 	}
+	// A synced pattern leaves no trace in the posts that show it.
+	if ( 'wp_block' === $post->post_type ) {
+		headland_note_for_purge( array( HEADLAND_EVERYTHING ) );
+		return;
+	}
 	$settings = headland_settings();
 	$types    = $settings['post_types'] ?? array_keys( headland_post_types() );
 	if ( in_array( $post->post_type, $types, true ) ) {
-		headland_note_change( $action );
+		headland_note_change( $action, headland_names_of_post( $post ) );
 	}
 }
 
@@ -78,7 +83,7 @@ function headland_on_post( $action, $post ) {
 function headland_on_term( $term_id, $tt_id, $taxonomy ) {
 	$found = get_taxonomy( $taxonomy );
 	if ( $found && ( $found->public || $found->show_in_rest || ! empty( $found->show_in_graphql ) ) && 'nav_menu' !== $taxonomy ) {
-		headland_note_change( 'terms' );
+		headland_note_change( 'terms', headland_names_of_term( $term_id, $taxonomy ) );
 	}
 }
 
@@ -105,22 +110,26 @@ function headland_on_settings( $before, $settings ) {
 /**
  * Notes a change, if its action calls the webhook.
  *
- * @param string $action The action.
+ * @param string   $action The action.
+ * @param string[] $names  The content that changed; empty where that is not known.
  */
-function headland_note_change( $action ) {
+function headland_note_change( $action, $names = array() ) {
 	$settings = headland_settings();
 	if ( '' !== $settings['url'] && in_array( $action, $settings['actions'], true ) ) {
-		headland_request_changes( array( $action => 1 ) );
+		$names = $names ? $names : array( HEADLAND_EVERYTHING );
+		headland_request_names( $names );
+		headland_request_changes( array( $action => 1 ), $names );
 	}
 }
 
 /**
  * The changes of this request that are not in the database yet. With null it returns them and begins anew.
  *
- * @param array|null $more More of them, on the current site.
+ * @param array|null $more  More of them, on the current site.
+ * @param string[]   $names The content that changed; empty where that is not known.
  * @return array By site: in a network one request may change several.
  */
-function headland_request_changes( $more ) {
+function headland_request_changes( $more, $names = array() ) {
 	static $sites = array();
 	if ( null === $more ) {
 		$handed = $sites;
@@ -131,8 +140,8 @@ function headland_request_changes( $more ) {
 	if ( ! isset( $sites[ $site ] ) ) {
 		$sites[ $site ] = array();
 		headland_change_state(
-			function ( $state ) use ( $more ) {
-				return headland_with_changes( $state, $more, microtime( true ) );
+			function ( $state ) use ( $more, $names ) {
+				return headland_with_changes( $state, $more, microtime( true ), $names );
 			}
 		);
 		headland_schedule_cron();
@@ -148,12 +157,14 @@ function headland_request_changes( $more ) {
  * The request is over: its content is complete. From here the quiet period counts.
  */
 function headland_end_request() {
+	$names = headland_request_names( null );
 	foreach ( headland_request_changes( null ) as $site => $counts ) {
 		$is_other = get_current_blog_id() !== $site;
 		if ( $is_other ) {
 			switch_to_blog( $site );
 		}
-		if ( headland_record( $counts ) ) {
+		// All of them again: what was sent while the request ran may have been half of it.
+		if ( headland_record( $counts, array_keys( $names[ $site ] ?? array() ) ) ) {
 			headland_start_worker();
 		}
 		if ( $is_other ) {

@@ -31,6 +31,8 @@ function headland_empty_state() {
 		'revision'     => 0,
 		// Changes that no call stood for yet, as a number for each action.
 		'counts'       => array(),
+		// The content that they changed, as a number for each name; '*' where it is not known.
+		'content'      => array(),
 		// When the first and the last of them came.
 		'first'        => 0.0,
 		'last'         => 0.0,
@@ -116,15 +118,16 @@ function headland_change_state( $decide ) {
  * Notes the changes of a request that is over, and that it is: what was sent while it still ran may have been half of it,
  * so there is at least one to send.
  *
- * @param array $counts A number for each action.
+ * @param array    $counts A number for each action.
+ * @param string[] $names  The content that the request changed; empty where that is not known.
  * @return bool Whether the caller has to start a worker; others need not try meanwhile.
  */
-function headland_record( $counts ) {
+function headland_record( $counts, $names = array() ) {
 	$must_start = false;
 	headland_change_state(
-		function ( $state ) use ( $counts, &$must_start ) {
+		function ( $state ) use ( $counts, $names, &$must_start ) {
 			$now        = microtime( true );
-			$state      = headland_with_changes( $state, $counts || $state['counts'] ? $counts : array( 'update' => 1 ), $now );
+			$state      = headland_with_changes( $state, $counts || $state['counts'] ? $counts : array( 'update' => 1 ), $now, $names );
 			$must_start = ! headland_has_worker( $state, $now );
 			return $must_start ? headland_with_worker( $state, 'starting', $now + HEADLAND_START_SECONDS ) : $state;
 		}
@@ -135,12 +138,14 @@ function headland_record( $counts ) {
 /**
  * The state with more changes. What was given up is retried.
  *
- * @param array $state  The state.
- * @param array $counts A number for each action.
- * @param float $now    The time.
+ * @param array    $state  The state.
+ * @param array    $counts A number for each action.
+ * @param float    $now    The time.
+ * @param string[] $names  The content that changed; empty where that is not known.
  * @return array
  */
-function headland_with_changes( $state, $counts, $now ) {
+function headland_with_changes( $state, $counts, $now, $names = array() ) {
+	$state['content'] = headland_with_content( $state, $names ? $names : array( HEADLAND_EVERYTHING ) );
 	if ( ! $state['counts'] || $state['resting'] ) {
 		$state['first'] = $now;
 	}

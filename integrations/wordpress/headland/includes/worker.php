@@ -216,17 +216,18 @@ function headland_rebuild_now() {
  * @return array The result.
  */
 function headland_send( $worker, $settings, $state ) {
-	$began  = microtime( true );
-	$counts = $state['counts'];
+	$began   = microtime( true );
+	$counts  = $state['counts'];
+	$content = $state['content'];
 	headland_renew_lease( $worker, $state, INF );
-	$result = headland_call( $settings['url'] );
+	$result = headland_call( $settings['url'], headland_content_names( $content ) );
 	$after  = headland_change_state(
-		function ( $state ) use ( $worker, $result, $counts, $began ) {
+		function ( $state ) use ( $worker, $result, $counts, $content, $began ) {
 			if ( $state['worker'] !== $worker ) {
 				// Another worker took over, and may have sent the changes of this call: the pending ones are newer.
 				return null;
 			}
-			return $result['ok'] ? headland_after_success( $state, $counts, $began ) : headland_after_failure( $state, $counts, $result );
+			return $result['ok'] ? headland_after_success( $state, $counts, $content, $began ) : headland_after_failure( $state, $counts, $result );
 		}
 	);
 	update_option(
@@ -248,13 +249,15 @@ function headland_send( $worker, $settings, $state ) {
 /**
  * The state after an accepted call: the changes that it covered are removed, and later ones stay.
  *
- * @param array $state  The state.
- * @param array $counts What the call stood for.
- * @param float $began  When the call began.
+ * @param array $state   The state.
+ * @param array $counts  What the call stood for.
+ * @param array $content The content that it named.
+ * @param float $began   When the call began.
  * @return array
  */
-function headland_after_success( $state, $counts, $began ) {
-	$state['counts']     = headland_counts_since( $state, $counts );
+function headland_after_success( $state, $counts, $content, $began ) {
+	$state['counts']     = headland_counts_since( $state['counts'], $counts );
+	$state['content']    = headland_counts_since( $state['content'], $content );
 	$state['first']      = $began;
 	$state['now']        = isset( $state['counts']['rebuild'] );
 	$state['tries']      = 0;
@@ -278,7 +281,7 @@ function headland_after_failure( $state, $counts, $result ) {
 	 */
 	$waits        = apply_filters( 'headland_retry_waits', array( 5, 15, 45 ) );
 	$is_last      = ! $result['can_retry'] || $state['tries'] >= count( $waits );
-	$has_more     = (bool) headland_counts_since( $state, $counts );
+	$has_more     = (bool) headland_counts_since( $state['counts'], $counts );
 	$state['now'] = false;
 	if ( $is_last && ! $has_more ) {
 		$state['resting'] = true;
@@ -292,18 +295,18 @@ function headland_after_failure( $state, $counts, $result ) {
 }
 
 /**
- * The changes that came after a call began.
+ * What was counted after a call began.
  *
- * @param array $state  The state.
- * @param array $counts What the call stood for.
+ * @param array $counted All of it, now.
+ * @param array $counts  What the call stood for.
  * @return array
  */
-function headland_counts_since( $state, $counts ) {
+function headland_counts_since( $counted, $counts ) {
 	$since = array();
-	foreach ( $state['counts'] as $action => $count ) {
-		$more = $count - ( $counts[ $action ] ?? 0 );
+	foreach ( $counted as $name => $count ) {
+		$more = $count - ( $counts[ $name ] ?? 0 );
 		if ( $more > 0 ) {
-			$since[ $action ] = $more;
+			$since[ $name ] = $more;
 		}
 	}
 	return $since;

@@ -1,0 +1,1 @@
+export { type Badge, type Badges, createBadges } from './badges.ts'
