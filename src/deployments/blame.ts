@@ -1,5 +1,5 @@
 /** What changed since the last successful build: the first place to look after a failure. */
-import type { Environment, SealedVariable, Variables } from '../apps/index.ts'
+import { allVariables, type Environment, type SealedVariable, type Variables } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
 import { type Build, type BuildFacts, type Builds, changesSince, describeChanges } from '../builds/index.ts'
 import type { Deployments } from './records/deployments.ts'
@@ -33,9 +33,12 @@ export function createBlame({ archives, builds, deployments, variables }: Parts)
     if (!good) return []
     const path = { accountId: environment.accountId, environmentId: environment.id }
     const now = await builds.require(path, failed.id)
-    const before = (await deployments.leftBy(good.operationId))?.variables ?? environment.variables
+    const before = (await deployments.leftBy(good.operationId))?.variables ?? allVariables(environment)
     return describeChanges(
-      changesSince(await factsOf(environment, now, environment.variables), await factsOf(environment, good, before)),
+      changesSince(
+        await factsOf(environment, now, allVariables(environment)),
+        await factsOf(environment, good, before),
+      ),
     )
   }
 }

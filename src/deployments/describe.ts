@@ -1,8 +1,8 @@
 /** An environment as callers see it. */
 import { type Environment, environmentEtag, shownProtection, variableEtag } from '../apps/index.ts'
-import { toRfc3339 } from '../base/index.ts'
+import { systemClock, toRfc3339 } from '../base/index.ts'
 import type { LatestBuild, Pin } from '../builds/index.ts'
-import { names, type resources } from '../contract/index.ts'
+import { names, resources } from '../contract/index.ts'
 import type { LatestOperation } from '../operations/index.ts'
 import type { HeldDeployment } from './records/related.ts'
 import type { Retry } from './records/retries.ts'
@@ -52,14 +52,23 @@ export function describeEnvironment(
     shellVariables: shellVariables ?? environment.variables.map(({ key, kind }) => ({ key, kind })),
     rootDirectory: environment.rootDirectory,
     suspiciousOutput: environment.suspiciousOutput,
+    promotionChecks: {
+      ...environment.promotionChecks,
+      effectiveMode: resources.effectiveMode(environment.promotionChecks, environment.createTime, systemClock.now()),
+    },
+    contentSnapshots: environment.contentSnapshots,
     ...environment.scaling,
     production: environment.isProduction,
     protection: shownProtection(environment.protection),
+    badge: environment.hasBadge,
+    publishPromiseSeconds: environment.publishPromiseSeconds,
+    learnedCaching: environment.learnedCaching,
     url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
     domains,
     build: liveBuild ? names.buildResource(at, liveBuild) : '',
     deployment: environment.liveDeployment ? names.deploymentResource(at, environment.liveDeployment) : '',
     pin: pin ? toPin(at, pin) : null,
+    preview: environment.preview ? toPreview(environment, environment.preview) : null,
     state: environment.state,
     reconciling: isReconciling,
     ...(latestOperation ? { latestOperation: toLatestOperation(at, latestOperation) } : {}),
@@ -78,6 +87,15 @@ const toPin = (at: names.EnvironmentPath, { archive, deployment, operation, time
   deployment: names.deploymentResource(at, deployment),
   ...(operation === null ? {} : { operation: names.operationResource(at, operation) }),
   time: toRfc3339(time),
+})
+
+const toPreview = (
+  { inherited, variables }: Environment,
+  { branch, expireTime }: NonNullable<Environment['preview']>,
+): resources.Preview => ({
+  branch,
+  expireTime: toRfc3339(expireTime),
+  inheritedVariables: inherited.map(({ key }) => key).filter((key) => !variables.some((own) => own.key === key)),
 })
 
 const toHeld = (

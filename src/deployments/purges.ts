@@ -12,10 +12,14 @@ import type { Edges } from '../edge/index.ts'
 import type { Instances } from '../runtime/index.ts'
 import type { Sql } from '../storage/index.ts'
 import { APP_REQUESTER, type Asked, type Ledger, type PurgeSummary } from '../triggers/index.ts'
+import type { PurgePublish } from './publishing/publishing.ts'
 import { type Revalidations, tagsOfPurge } from './records/revalidations.ts'
 
-/** Everything of the environment if neither is given; otherwise what matches one of the entries. */
-export type Purged = { paths?: readonly string[]; tags?: readonly string[] }
+/**
+ * Everything of the environment if neither paths nor tags are given; otherwise what matches one of the entries. `content` is given where
+ * the tags are those of content that changed, and names it in words.
+ */
+export type Purged = { paths?: readonly string[]; tags?: readonly string[]; content?: readonly string[] }
 
 /** Reported by an app, by tag: the time before which entries are expired, and the time at which it made pages. */
 export type AppTimes = { revalidated?: Readonly<Record<string, number>>; made?: Readonly<Record<string, number>> }
@@ -52,12 +56,13 @@ export function createPurges(parts: Parts) {
   const { sql, clock, ledger, edges, revalidations, instances, isSpread = false } = parts
 
   /** Resolves when no later request is answered with what was purged. */
-  async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged) {
+  async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged, publish?: string) {
     const done = new AbortController()
     const late = new AbortController()
     clock.sleep(edges.leaseMs + MARGIN_MS, done.signal).then(() => late.abort())
     try {
-      const given = { ...(paths?.length ? { paths } : {}), ...(tags?.length ? { tags } : {}) }
+      const named = { ...(paths?.length ? { paths } : {}), ...(tags?.length ? { tags } : {}) }
+      const given = { ...named, ...(publish === undefined ? {} : { publish }) }
       await edges.purge({ environment: id, ...given }, late.signal)
     } catch (error) {
       if (!late.signal.aborted) throw error
@@ -78,16 +83,21 @@ export function createPurges(parts: Parts) {
 
   return {
     /** From the app's own cache and from the edge's. Done when it resolves. */
-    async everywhere({ id }: Pick<Environment, 'id'>, what: Purged): Promise<void> {
+    async everywhere(
+      { id }: Pick<Environment, 'id'>,
+      what: Purged,
+      publish?: Pick<PurgePublish, 'id' | 'begin'>,
+    ): Promise<void> {
       const time = clock.now()
-      const tags = tagsOfPurge(what)
-      await sql.transaction((tx) =>
-        tags.length === 0
-          ? revalidations.noteEverything(tx, id, time)
-          : revalidations.note(tx, id, Object.fromEntries(tags.map((tag) => [tag, time]))),
-      )
+      // Entries of the app's own cache do not say what content they are made of.
+      const tags = what.content ? [] : tagsOfPurge(what)
+      await sql.transaction(async (tx) => {
+        await publish?.begin(tx)
+        if (tags.length === 0) await revalidations.noteEverything(tx, id, time)
+        else await revalidations.note(tx, id, Object.fromEntries(tags.map((tag) => [tag, time])))
+      })
       await instances.refreshExpiries(id)
-      await atEdge({ id }, what)
+      await atEdge({ id }, what, publish?.id)
     },
 
     /** By the app itself. Done and recorded when it resolves. Lists that are given and empty purge nothing. */
@@ -114,13 +124,17 @@ export const isOfNothing = ({ paths, tags }: Purged): boolean =>
   (paths !== undefined || tags !== undefined) && (paths?.length ?? 0) + (tags?.length ?? 0) === 0
 
 /** Keeps a record small, however much was purged. */
-export function abridge({ paths, tags }: Purged): PurgeSummary {
+export function abridge({ paths, tags, content }: Purged): PurgeSummary {
   const shorten = (entries: readonly string[], max: number) =>
     entries.slice(0, max).map((entry) => entry.slice(0, ENTRY_LENGTH_KEPT).toWellFormed())
   const shownPaths = shorten(paths ?? [], ENTRIES_KEPT)
   const shownTags = shorten(tags ?? [], ENTRIES_KEPT - shownPaths.length)
   return {
-    what: { ...(paths ? { paths: shownPaths } : {}), ...(tags ? { tags: shownTags } : {}) },
+    what: {
+      ...(paths ? { paths: shownPaths } : {}),
+      ...(tags ? { tags: shownTags } : {}),
+      ...(content ? { content: shorten(content, ENTRIES_KEPT) } : {}),
+    },
     count: (paths?.length ?? 0) + (tags?.length ?? 0),
   }
 }

@@ -119,8 +119,10 @@ export function createReadRoutes(parts: RouteParts) {
   }
 
   function routesOf(environment: RoutableEnvironment, custom: readonly Domain[], made: Made): EnvironmentRoutes {
-    const { id, hostLabel, liveDeployment } = environment
-    const target = { ...targetOf(id, liveDeployment, made), ...earlierFilesOf(id, liveDeployment, made) }
+    const { id, hostLabel, liveDeployment, learnedCaching: learned } = environment
+    const answering = targetOf(id, liveDeployment, made)
+    const keeping = answering.kind === 'server' && learned ? { learned } : {}
+    const target = { ...answering, ...keeping, ...earlierFilesOf(id, liveDeployment, made) }
     const hosts: Record<string, RouteTarget> = { [`${hostLabel}.${domain}`]: target }
     for (const { name, redirectTo } of custom)
       hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }

@@ -125,14 +125,14 @@ test('without a server to probe, it is built again a few times in growing interv
 })
 
 test('another held build does not extend the time, and one after it was given up starts a new retry', async (t) => {
-  const { uploaded, arrange, clock, retryOf, retries } = await open(t)
+  const { uploaded, arrange, clock, retryOf, retries, sql } = await open(t)
   const environment = await uploaded()
   await arrange(environment)
   const first = await retryOf(environment)
   await clock.advance(INTERVAL_MS / 2)
   await arrange(environment)
   assert.equal((await retryOf(environment))?.untilTime, first?.untilTime)
-  await retries.giveUp(first as NonNullable<typeof first>)
+  await sql.transaction((tx) => retries.giveUp(tx, first as NonNullable<typeof first>))
   await arrange(environment)
   assert.equal((await retryOf(environment))?.untilTime, clock.now() + DAY_MS)
 })

@@ -9,7 +9,7 @@ import { type Clock, type Log, repeat } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import type { Answers } from '../engines/index.ts'
 import type { Operations } from '../operations/index.ts'
-import { LeadershipLost, type Sql, type Term } from '../storage/index.ts'
+import { LeadershipLost, type Sql, type Term, type Transaction } from '../storage/index.ts'
 import { SERVICE_REQUESTER } from '../triggers/index.ts'
 import { MAX_REBUILDS, type Retries, type Retry } from './records/retries.ts'
 import type { BuildRequests } from './requests/request-build.ts'
@@ -27,6 +27,8 @@ type Parts = {
   answers: Answers | undefined
   /** Throws if a build could not begin. */
   admitBuild(account: Account, environmentId: string): Promise<void>
+  /** Part of the transaction that records that it is not tried any more. */
+  onGivenUp?(tx: Transaction, retry: Retry, appName: string): Promise<void>
   /** That of this process as the leader. */
   term: Pick<Term, 'check'>
   /** How often to look for due retries; 0 if nothing is retried. */
@@ -62,7 +64,7 @@ export function createRetry(parts: Parts) {
     const { environmentId } = retry
     const environment = await environments.byId(sql, environmentId)
     if (!environment || environment.state === 'DELETING') return sql.transaction((tx) => retries.end(tx, environmentId))
-    if (retry.rebuilds >= MAX_REBUILDS || clock.now() >= retry.untilTime) return giveUp(retry)
+    if (retry.rebuilds >= MAX_REBUILDS || clock.now() >= retry.untilTime) return giveUp(retry, environment.appName)
     // An unfinished operation may already be the rebuild that is wanted.
     if ((await operations.unfinishedOf(sql, environmentId)).length > 0) return retries.putOff(retry)
     if (!(await areThere(retry))) return retries.putOff(retry)
@@ -98,9 +100,12 @@ export function createRetry(parts: Parts) {
     }
   }
 
-  async function giveUp(retry: Retry) {
+  async function giveUp(retry: Retry, appName: string) {
     log.info({ environment: retry.environmentId, rebuilds: retry.rebuilds }, 'a held rebuild is not retried any more')
-    await retries.giveUp(retry)
+    await sql.transaction(async (tx) => {
+      await retries.giveUp(tx, retry)
+      await parts.onGivenUp?.(tx, retry, appName)
+    })
   }
 
   return {

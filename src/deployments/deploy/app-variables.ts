@@ -1,5 +1,12 @@
 /** The environment variables of an app: those of the tenant, and those of the service, which cannot be overridden. */
-import type { CmsInstalls, Environment, SealedVariable, Tokens, Variables } from '../../apps/index.ts'
+import {
+  allVariables,
+  type CmsInstalls,
+  type Environment,
+  type SealedVariable,
+  type Tokens,
+  type Variables,
+} from '../../apps/index.ts'
 
 export type AppVariables = {
   /** Set by the tenant. */
@@ -27,7 +34,7 @@ export function createAppVariables({ variables, cmsInstalls, tokens, inApp }: Pa
   ): Promise<AppVariables> {
     const own = variables.open(environment.id, sealed)
     // A variable that became a secret after the deployment was made is masked in its log too.
-    const secretsToday = new Set(environment.variables.flatMap(({ key, kind }) => (kind === 'SECRET' ? key : [])))
+    const secretsToday = new Set(allVariables(environment).flatMap(({ key, kind }) => (kind === 'SECRET' ? key : [])))
     const secrets = own.filter(({ key, kind }) => kind === 'SECRET' || secretsToday.has(key))
     const [apiToken, kvToken] = [tokens.of(environment.id, 'apps-api'), tokens.of(environment.id, 'kv-store')]
     const cmsUrl = await cmsInstalls.urlOf(environment.accountId, environment.cmsEnvironment)
@@ -43,6 +50,8 @@ export function createAppVariables({ variables, cmsInstalls, tokens, inApp }: Pa
               HEADLESS_APPS_API_TOKEN: apiToken,
               HEADLESS_KV_STORE_URL: inApp.kvStore,
               HEADLESS_KV_STORE_TOKEN: kvToken,
+              // Has the hook in the app say what its answers are made of.
+              ...(environment.learnedCaching ? { HEADLAND_CONTENT_TAGS: 'on' } : {}),
             }),
         HEADLESS_METADATA_BUILD_ID: buildId,
         HEADLESS_METADATA_ENV_ID: environment.id,

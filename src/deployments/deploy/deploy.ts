@@ -1,20 +1,19 @@
 /**
  * All steps from an archive to live traffic, for Upload, Rebuild and Clean Rebuild. Activate and a change of variables begin
  * where a deployment is started. A build with the same output as the live one ends without a switch. A failure before the
- * switch leaves the environment as it was. A rebuild with a suspicious output is held: it is kept, and not switched to. If the
- * process dies, the steps begin again, and those whose result is recorded are not repeated.
+ * switch leaves the environment as it was. A rebuild with a suspicious output is held: it is kept, and not switched to; so is
+ * what has broken pages, which are asked for before the switch. If the process dies, the steps begin again, and those whose result is recorded are not repeated.
  */
 import type { Accounts } from '../../accounts/index.ts'
-import type { Environment, Environments } from '../../apps/index.ts'
+import { allVariables, type Environment, type Environments } from '../../apps/index.ts'
 import type { Clock, Log } from '../../base/index.ts'
 import {
   type Build,
   type Builds,
-  diagnosePhase,
-  endpointsAsked,
   type Failure,
-  hostsAsked,
+  type FromSnapshot,
   type Outputs,
+  type Promotion,
   removeWorkspace,
   type Sources,
   toFailure,
@@ -22,32 +21,30 @@ import {
 import { Problem } from '../../contract/index.ts'
 import type { Endpoint } from '../../engines/index.ts'
 import { type Finish, type Handler, isCancelled, type OperationRecord } from '../../operations/index.ts'
-import {
-  isDatabaseAway,
-  isStoreAway,
-  type LineLog,
-  type LineLogs,
-  type Sql,
-  type Transaction,
-  toStorageProblem,
-} from '../../storage/index.ts'
+import type { Snapshots } from '../../snapshots/index.ts'
+import { isDatabaseAway, isStoreAway, type LineLogs, type Sql, type Transaction } from '../../storage/index.ts'
 import type { Blame } from '../blame.ts'
+import { type Check, type Checked, checkFailed, heldAdvice } from '../check/index.ts'
+import { createExplanations, toProblem } from '../failures/explain.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Retries } from '../records/retries.ts'
 import type { BuildRequests } from '../requests/request-build.ts'
 import type { GetAppVariables } from './app-variables.ts'
+import type { GetBuildInputs } from './build-inputs.ts'
 import type { CacheCopies } from './cache-copies.ts'
 import type { ImageSteps } from './image.ts'
-import { adviceOn, heldProblem, type Inspect, type Inspected } from './inspect.ts'
+import { adviceOn, heldProblem, type Inspect, type Inspected, withWarnings } from './inspect.ts'
 import type { Launcher } from './launch.ts'
 import type { PrepareImage } from './make.ts'
 import { createProgress, type Progress } from './progress.ts'
 import type { BeginSuccession } from './succession.ts'
-import { endpointsToAsk } from './suspicion.ts'
 import type { Switch } from './switch.ts'
 
 export const buildLogName = (buildId: string): string => `builds/${buildId}`
+
+const describePromotion = ({ displayName, differing }: Promotion): string =>
+  `Promoted from ${displayName}. It is built, since a build here sees other values of: ${differing.join(', ')}.`
 
 const NONE_EARLIER = 'As the build is clean, no files of earlier deployments are served any more.'
 
@@ -68,8 +65,12 @@ type Parts = {
   folders: Folders
   logs: LineLogs
   appVariables: GetAppVariables
+  buildInputs: GetBuildInputs
+  /** A preview with the variables that it inherits now. */
+  refreshVariables(environment: Environment): Promise<Environment>
   retries: Retries
   inspect: Inspect
+  check: Check
   accounts: Pick<Accounts, 'requireById'>
   buildRequests: Pick<BuildRequests, 'handOn'>
   /** Whether the build will run a program of the app, going by the files of its archive. */
@@ -78,6 +79,7 @@ type Parts = {
   make(environment: Environment, build: Build, progress: Progress, image: PrepareImage): Promise<Build>
   blame: Blame
   imageSteps: Pick<ImageSteps, 'begin'>
+  snapshots: Pick<Snapshots, 'records'>
   cacheCopies: Pick<CacheCopies, 'save'>
   /** The environment as the operation's response shows it. */
   finishWithEnvironment(operation: OperationRecord): Finish
@@ -88,6 +90,8 @@ type Outcome = {
   failure?: Failure | null
   isUnchanged?: boolean
   inspected?: Inspected
+  checked?: Checked | undefined
+  fromSnapshot?: FromSnapshot | null
   /** The servers that must answer before it is built again. */
   spoilt?: Endpoint[] | undefined
 }
@@ -95,10 +99,13 @@ type Outcome = {
 export function createDeploy(parts: Parts): Handler {
   const { sql, clock, builds, environments, deployments, launcher, switching, folders, logs } = parts
 
+  const { spoiltBy, explained } = createExplanations(parts)
+
   return async function deploy(operation, work) {
-    const environment = await environments.byId(sql, operation.environmentId)
+    const found = await environments.byId(sql, operation.environmentId)
     const build = await builds.ofOperation(sql, operation.id)
-    if (!environment || !build) return async () => ({ error: new Problem('ENVIRONMENT_NOT_FOUND') })
+    if (!found || !build) return async () => ({ error: new Problem('ENVIRONMENT_NOT_FOUND') })
+    const environment = await parts.refreshVariables(found)
     const path = { accountId: environment.accountId, environmentId: environment.id }
     if (work.queue === 'light' && !isCancelled(work) && (await parts.needsPrograms(environment, build))) {
       const account = await parts.accounts.requireById(sql, environment.accountId)
@@ -106,7 +113,7 @@ export function createDeploy(parts: Parts): Handler {
     }
     await using _succession = await parts.beginSuccession(environment.id)
     const log = await logs.create(buildLogName(build.id), {
-      secrets: (await parts.appVariables(environment, environment.variables, build.id, 'build')).secrets,
+      secrets: (await parts.appVariables(environment, allVariables(environment), build.id, 'build')).secrets,
       whenFull: 'stop',
       maxBytes: BUILD_LOG_BYTES,
     })
@@ -114,23 +121,27 @@ export function createDeploy(parts: Parts): Handler {
     try {
       if (isCancelled(work)) throw work.signal.reason
       await builds.begin(build.id)
+      await builds.seen(build.id, await parts.buildInputs(environment))
+      if (build.archive.promotion) progress.say(describePromotion(build.archive.promotion))
       // An output that is recorded but missing was lost when the process died before it was moved into place.
       const isMade = build.output !== null && (await parts.outputs.has(build.output))
       await using image = parts.imageSteps.begin(environment, progress)
       const finished = isMade ? build : await parts.make(environment, build, progress, image)
       await image.publish(finished)
       const inspected = await parts.inspect(environment, finished, work.signal)
+      const { fromSnapshot } = finished
+      if (fromSnapshot) progress.say(await parts.retries.outlook(environment.id, [fromSnapshot.failed]))
       if (await switching.stay(environment, finished, operation.id)) {
         progress.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
         if (build.isClean) progress.say(NONE_EARLIER)
         await parts.cacheCopies.save({ environment, build, progress })
-        return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true, inspected })
+        return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true, inspected, fromSnapshot })
       }
       for (const sentence of inspected.suspected?.sentences ?? []) progress.say(`Warning: ${sentence}`)
       if (!inspected.isToBeHeld) await progress.enter('STARTING')
       const deployment = await deployments.makeFor(operation.id, path, {
         buildId: build.id,
-        variables: environment.variables,
+        variables: allVariables(environment),
       })
       if (inspected.suspected && inspected.isToBeHeld) {
         progress.say(
@@ -138,24 +149,36 @@ export function createDeploy(parts: Parts): Handler {
         )
         progress.say(await parts.retries.outlook(environment.id, inspected.endpoints))
         const problem = heldProblem(inspected.suspected, deployment.id)
-        return end('SUCCEEDED', async () => ({ error: problem }), { inspected })
+        return end('SUCCEEDED', async () => ({ error: problem }), { inspected, fromSnapshot })
       }
       if (inspected.endpoints.length > 0) {
         progress.say(await parts.retries.outlook(environment.id, inspected.endpoints))
       }
       await launcher.start(environment, deployment, finished, { signal: work.signal, log })
+      const { isForced } = build
+      const checked = await parts.check(environment, deployment, finished, {
+        signal: work.signal,
+        say: progress.say,
+        isForced,
+      })
+      if (checked?.isToBeHeld) {
+        await launcher.giveUp(environment.id, operation.id)
+        progress.say(heldAdvice(checked.report, deployment.id))
+        const problem = checkFailed(checked.report, deployment.id)
+        return end('SUCCEEDED', async () => ({ error: problem }), { inspected, checked, fromSnapshot })
+      }
       await progress.enter('SWITCHING')
       await switching.to(environment, deployment, operation.id, { isClean: build.isClean })
       if (build.isClean) progress.say(NONE_EARLIER)
       progress.say(`Live after ${progress.timesInWords()}.`)
       await parts.cacheCopies.save({ environment, build, progress })
-      return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
+      return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected, checked, fromSnapshot })
     } catch (error) {
       // The operation is handed back, and the next worker begins again.
       if ((work.signal.aborted && !isCancelled(work)) || isDatabaseAway(error)) throw error
       const problem = isCancelled(work)
         ? new Problem('OPERATION_CANCELLED')
-        : await explained(toProblem(error), environment, build, log)
+        : await explained(toProblem(error, parts.log), environment, build, log)
       await launcher.giveUp(environment.id, operation.id)
       const logLine = Number(problem.metadata.logLine ?? progress.provingLine())
       progress.fail(problem.message)
@@ -179,17 +202,22 @@ export function createDeploy(parts: Parts): Handler {
     function end(
       state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED',
       finish: Finish,
-      { failure = null, isUnchanged = false, inspected, spoilt }: Outcome = {},
+      { failure = null, isUnchanged = false, inspected, checked, fromSnapshot = null, spoilt }: Outcome = {},
     ): Finish {
       const durations = progress.durations()
       const buildId = (build as Build).id
       const { suspected, isToBeHeld: isHeld = false, endpoints = [] } = isUnchanged ? {} : (inspected ?? {})
+      const heldReason = isHeld ? 'SUSPICIOUS_OUTPUT' : checked?.isToBeHeld ? 'CHECK_FAILED' : undefined
+      const found = withWarnings(suspected, checked?.warnings)
       return async (tx) => {
-        await builds.end(tx, buildId, { state, durations, failure, isUnchanged, suspected, isHeld })
-        if (isHeld) await deployments.setHeld(tx, operation.id)
+        await builds.end(tx, buildId, { state, durations, failure, isUnchanged, suspected: found, heldReason })
+        if (heldReason) await deployments.setHeld(tx, operation.id)
         else if (state !== 'SUCCEEDED') await deployments.setFailed(tx, operation.id)
         else await deployments.discardHeld(tx, path.environmentId)
-        const wanted = isHeld || endpoints.length > 0 ? endpoints : spoilt
+        const isGood = state === 'SUCCEEDED' && !inspected?.suspected && !heldReason
+        if (environment.contentSnapshots && isGood && !fromSnapshot) await parts.snapshots.records.approve(tx, buildId)
+        const failed = fromSnapshot ? [...endpoints, fromSnapshot.failed] : endpoints
+        const wanted = isHeld || failed.length > 0 ? failed : spoilt
         if (wanted) await parts.retries.arrange(tx, path, { buildId, endpoints: wanted })
         else if (state === 'SUCCEEDED') await parts.retries.endUnless(tx, path.environmentId, inspected?.unreached)
         if (state === 'CANCELLED') await callOff(tx, build as Build)
@@ -203,51 +231,9 @@ export function createDeploy(parts: Parts): Handler {
     if (trigger === 'UPLOAD') await parts.sources.uploadCancelled(tx, environmentId, archive)
   }
 
-  /**
-   * The servers to wait for if a rebuild failed because the CMS could not be reached; none if its archive could not. Undefined
-   * for an upload: its sender sees the failure, and decides when to try again.
-   */
-  async function spoiltBy(problem: Problem, environment: Environment, build: Build): Promise<Endpoint[] | undefined> {
-    if (build.trigger === 'UPLOAD') return undefined
-    if (isStoreAway(problem)) return []
-    if (problem.reason !== 'CMS_UNREACHABLE') return undefined
-    const { own, metadata } = await parts.appVariables(environment, environment.variables, build.id, 'build')
-    const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(problem.metadata.host ?? '') ?? []
-    return endpointsToAsk([{ host, port: port === undefined ? null : Number(port) }], endpointsAsked(own, metadata))
-  }
-
-  /** An app that ends before it answers has usually logged the reason. */
-  async function explained(problem: Problem, environment: Environment, build: Build, log: LineLog): Promise<Problem> {
-    if (problem.reason !== 'START_CRASHED') return problem
-    const all = await log.linesAfter(0)
-    const lines = all.filter(({ phase, stream }) => phase === 'STARTING' && stream !== 'service')
-    const exit = { code: Number(problem.metadata.exitCode) || null, signal: null }
-    // The plan was made after the build was read.
-    const plan = (await builds.ofOperation(sql, build.operationId))?.plan
-    const { name: packageManager = null, lockfile = null } = plan?.packageManager ?? {}
-    const { own, metadata: cmsMetadata } = await parts.appVariables(environment, environment.variables, build.id, 'run')
-    const cmsHosts = hostsAsked(own, cmsMetadata)
-    const found = await diagnosePhase({
-      ...{ phase: 'STARTING', argv: [], exit, lines, packageManager, lockfile, missing: [], cmsHosts, names: {} },
-    })
-    const message = found.reason === problem.reason ? problem.message : `${problem.message} ${found.message}`
-    const metadata = { ...found.metadata, ...problem.metadata, logLine: String(found.logLine) }
-    return new Problem(problem.reason, message, { metadata, cause: problem.cause })
-  }
-
   /** The failure is reported even if its cause cannot be found. */
   function unknownChanges(error: unknown): string[] {
     parts.log.error({ err: error }, 'what changed since the last good build could not be found out')
     return []
-  }
-
-  function toProblem(error: unknown): Problem {
-    if (error instanceof Problem) {
-      // The tenant does not see the cause, so the operator's log has it.
-      if (error.cause !== undefined) parts.log.warn({ err: error.cause, reason: error.reason }, 'a build failed')
-      return error
-    }
-    parts.log.error({ err: error }, 'a build failed by a fault of the service')
-    return toStorageProblem(error) ?? new Problem('INTERNAL', undefined, { cause: error })
   }
 }

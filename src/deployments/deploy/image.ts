@@ -18,7 +18,7 @@ import {
 } from '../../builds/index.ts'
 import { MANIFEST_NAME, rulesIn } from '../../edge/index.ts'
 import type { Images, LayerFolder, Preparation, Prepared, Publication } from '../../images/index.ts'
-import { HOOK_FILES, hasHooks } from '../../runtime/index.ts'
+import { HOOK_FILES } from '../../runtime/index.ts'
 import type { Sql } from '../../storage/index.ts'
 import { hasPackages, type Made, madeOf, packagesOf } from './image-packages.ts'
 import type { Progress } from './progress.ts'
@@ -168,12 +168,15 @@ function writableOf({ output, rootDirectory }: Plan): string[] {
   return output.writable.map((path) => posix.join(top, path))
 }
 
-/** A server that is started by `node` needs no package manager. An image may have files of the service that its app loads. */
+/**
+ * A server that is started by `node` needs no package manager. Its image has the files of the service that its app may load:
+ * which ones is for the environment to say.
+ */
 function baseOf({ mounts }: Toolchain, { output }: Plan): Publication['base'] {
   const isNodeEnough = output.kind === 'static' || output.start.argv[0] === 'node'
   const node = mounts.find(({ to }) => to === NODE || to === `${NODE}/bin/node`)
   if (!node) throw new Error('the tools of a build have no Node')
-  const hooks = output.kind === 'server' && hasHooks(output.environment) ? [HOOK_FILES] : []
+  const hooks = output.kind === 'server' ? [HOOK_FILES] : []
   const tools = [...(isNodeEnough ? [node] : mounts), ...hooks]
   return {
     node: node.to === NODE ? join(node.from, 'bin/node') : node.from,

@@ -1,5 +1,5 @@
 /** Compares the output of a build with the live one before visitors get it. */
-import type { Environment, Environments } from '../../apps/index.ts'
+import { allVariables, type Environment, type Environments } from '../../apps/index.ts'
 import { type Build, type Builds, endpointsAsked, type Outputs, pagesIn, type Suspected } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
 import type { Endpoint } from '../../engines/index.ts'
@@ -40,7 +40,7 @@ export function createInspect({ sql, builds, environments, deployments, outputs,
     const liveId = (await environments.byId(sql, environment.id))?.liveDeployment
     const live = liveId ? await deployments.find(sql, liveId) : undefined
     const liveBuild = live && (await builds.require(path, live.buildId))
-    const { own, metadata } = await appVariables(environment, environment.variables, build.id, 'build')
+    const { own, metadata } = await appVariables(environment, allVariables(environment), build.id, 'build')
     const asked = endpointsAsked(own, metadata)
     const { contacts } = await builds.require(path, build.id)
     if (liveBuild) await fetchOutput?.(environment, liveBuild, signal)
@@ -67,6 +67,16 @@ export function createInspect({ sql, builds, environments, deployments, outputs,
 }
 
 export type Inspect = ReturnType<typeof createInspect>
+
+/** With what the check of its pages has found. */
+export function withWarnings(
+  suspected: Suspected | undefined,
+  warnings: readonly string[] = [],
+): Suspected | undefined {
+  if (warnings.length === 0) return suspected
+  const details = suspected?.details ?? ({ unreachable: [], lostPages: null } satisfies Suspicion)
+  return { sentences: [...(suspected?.sentences ?? []), ...warnings], details }
+}
 
 /** The details of a suspicion, as they were recorded. */
 export const detailsOf = ({ details }: Suspected): Suspicion => details as Suspicion

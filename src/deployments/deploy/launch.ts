@@ -12,7 +12,7 @@ import {
   type Toolchains,
 } from '../../builds/index.ts'
 import type { Limits } from '../../engines/index.ts'
-import type { InstanceRequest, Instances } from '../../runtime/index.ts'
+import { type InstanceRequest, type Instances, variablesFor } from '../../runtime/index.ts'
 import type { LineLog, LineLogs, Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { Deployments } from '../records/deployments.ts'
@@ -69,6 +69,7 @@ export function createLauncher(parts: Parts) {
     const built = { began: build.startTime ?? build.createTime, ended: build.finishTime ?? parts.clock.now() }
     const name = `apps/${environment.appName}/environments/${environment.id}/deployments/${deployment.id}`
     const packagesFolder = isWhole && build.packagesId ? packages.folderOf(build.packagesId) : undefined
+    const variables = { ...plan.output.environment, ...own, ...metadata }
     return {
       deployment: deployment.id,
       build: build.id,
@@ -78,7 +79,7 @@ export function createLauncher(parts: Parts) {
       argv: start.argv,
       cwd: isWhole ? plan.rootDirectory : '',
       writable: isWhole ? writable.map((path) => join(plan.rootDirectory, path)) : writable,
-      variables: { ...plan.output.environment, ...own, ...metadata },
+      variables: build.tools ? variablesFor(build.tools.node, variables) : variables,
       binaries: isWhole ? binariesOf(plan) : [],
       user: folders.userOf(environment),
       hostHeader: `${environment.hostLabel}.${parts.domain}`,

@@ -4,7 +4,7 @@
  * second attempt is made without them.
  */
 import { posix } from 'node:path'
-import type { Environment } from '../../apps/index.ts'
+import { allVariables, type Environment } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import type { Clock } from '../../base/index.ts'
 import {
@@ -23,10 +23,12 @@ import {
   type Packages,
   type Plan,
   planSource,
+  type RunContent,
   type RunParts,
   reasonToRetry,
   runPlan,
   type Size,
+  shareDownloads,
   sourceInFolder,
   type Toolchain,
   type Toolchains,
@@ -37,6 +39,7 @@ import {
 } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { makeAssetList, makeManifest, type SiteRules } from '../../edge/index.ts'
+import type { Snapshots } from '../../snapshots/index.ts'
 import { BlobNotFound, type Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { GetAppVariables } from './app-variables.ts'
@@ -58,6 +61,7 @@ type Parts = {
   appVariables: GetAppVariables
   diskSpace: BuildSpace
   cacheCopies: Pick<CacheCopies, 'fetch'>
+  snapshots: Snapshots
   /** Hosts that rewrites of static sites may lead to. */
   rewriteHosts: readonly string[]
 }
@@ -75,6 +79,9 @@ export type PrepareImage = {
   prepareBase(toolchain: Toolchain, plan: Plan): void
   preparePackages(plan: Plan, packagesId: string): void
 }
+
+/** What records the content. */
+type Content = RunContent & { outage(): unknown; check(): void }
 
 type Ready = {
   environment: Environment
@@ -104,7 +111,8 @@ export function createMake(parts: Parts) {
     })
     await parts.diskSpace.forBuild(environment, build)
     await folders.prepare(environment.id)
-    await unpack(build, progress, place)
+    await unpack(archives, build, progress, place)
+    for (const note of build.archive.commit?.notes ?? []) progress.say(`Warning: ${note}`)
     await progress.enter('PLANNING')
     const plan = await planSource(await sourceInFolder(place.source), environment.rootDirectory, environment.accountId)
     await builds.planned(build.id, plan)
@@ -113,24 +121,34 @@ export function createMake(parts: Parts) {
     const projectRules = await readProjectRules(place.source, environment.rootDirectory)
     image.prepareBase(toolchain, plan)
     const ready = { environment, build, progress, image, place, plan, toolchain, projectRules }
+    if (!environment.contentSnapshots || !plan.build) return attempts(ready, undefined)
+    const { buildWithContent } = await import('../content/build-with-content.ts')
+    return buildWithContent(
+      {
+        ...{ environment, build, progress, builds, snapshots: parts.snapshots },
+        folder: folders.work(environment.id, build.id),
+        admit: (size) => parts.diskSpace.toKeep(environment, size),
+      },
+      { run: (content) => attempts(ready, content), reset: () => reset(ready) },
+    )
+  }
+
+  async function attempts(ready: Ready, content: Content | undefined): Promise<Build> {
     const uses: CacheUse[] = []
+    const { build } = ready
     try {
-      return await attempt(ready, build.isClean, uses)
+      return await attempt(ready, build.isClean, uses, content)
     } catch (error) {
+      // Caches are not the cause.
+      if (content?.outage()) throw error
       await prepareSecondAttempt(ready, uses, error)
-      return attempt(ready, true, [])
+      return attempt(ready, true, [], content)
     }
   }
 
-  async function unpack(build: Build, progress: Progress, place: Workspace) {
-    await progress.enter('UNPACKING')
-    await place.empty()
-    const options = { ...place.user, signal: progress.signal }
-    const unpacked = await archives.unpack(build.archive.digest, place.source, options).catch(archiveMissing)
-    progress.say(`Unpacked ${inWords(unpacked)}.`)
-    if (unpacked.strippedFolder) progress.say(`The top folder ${unpacked.strippedFolder} was removed.`)
-    if (unpacked.skipped.nodeModules) progress.say(`Skipped node_modules (${unpacked.skipped.nodeModules} entries).`)
-    if (unpacked.skipped.git) progress.say(`Skipped .git (${unpacked.skipped.git} entries).`)
+  async function reset({ build, progress, place }: Ready) {
+    if (place.isLayered) await place.keepOnlySource()
+    else await unpack(archives, build, progress, place)
   }
 
   /** The versions of the last build if they still satisfy the plan, so that a rebuild changes nothing but the content. */
@@ -154,25 +172,25 @@ export function createMake(parts: Parts) {
   }
 
   /** Rejects with the error of the first attempt where caches cannot be its cause. */
-  async function prepareSecondAttempt({ build, progress, place, plan }: Ready, uses: CacheUse[], error: unknown) {
+  async function prepareSecondAttempt(ready: Ready, uses: CacheUse[], error: unknown) {
+    const { build, progress, place, plan } = ready
     if (progress.signal.aborted || !(error instanceof Problem)) throw error
     const because = reasonToRetry(uses)
     if (because === undefined || !(await mayBeCausedByCaches(error, place, plan))) throw error
     progress.fail(error.message)
     progress.say(because)
     await builds.retried(build.id, toFirstFailure(error, Number(error.metadata.logLine ?? 0), because))
-    if (place.isLayered) await place.keepOnlySource()
-    else await unpack(build, progress, place)
+    await reset(ready)
   }
 
   /** `uses` is filled with the caches that were used, also when the attempt fails. */
-  async function attempt(ready: Ready, isClean: boolean, uses: CacheUse[]): Promise<Build> {
+  async function attempt(ready: Ready, isClean: boolean, uses: CacheUse[], content?: Content): Promise<Build> {
     const { environment, build, progress, place, plan, toolchain } = ready
     const { log, signal } = progress
     if (!isClean) await parts.cacheCopies.fetch(ready)
     const folder = await folders.cache(environment)
     const caches = createBuildCaches({ folder, workspace: place, plan, node: toolchain.node, isClean, log })
-    const variables = await parts.appVariables(environment, environment.variables, build.id, 'build')
+    const variables = await parts.appVariables(environment, allVariables(environment), build.id, 'build')
     let packagesId: string | undefined
     let made: Made
     try {
@@ -190,6 +208,7 @@ export function createMake(parts: Parts) {
         metadata: variables.metadata,
         log,
         signal,
+        content,
         async enter(phase) {
           if (phase === 'BUILDING' && packagesId !== undefined) ready.image.preparePackages(plan, packagesId)
           await progress.enter(phase)
@@ -208,9 +227,13 @@ export function createMake(parts: Parts) {
       uses.push(...caches.uses())
       await builds.used(build.id, caches.uses())
     }
+    // An output that is recorded goes live, even if this process dies at the next line.
+    content?.check()
     if (made.plan !== plan) await builds.planned(build.id, made.plan)
     const kept = await keep(ready, made)
     await caches.commit()
+    const given = { accountId: environment.accountId, plan, workspace: place, store: caches.storeFolder }
+    await shareDownloads(parts.run.tarballs, { ...given, installed: made.installed, say: progress.say })
     await builds.used(build.id, caches.uses())
     return kept
   }
@@ -248,6 +271,17 @@ export function createMake(parts: Parts) {
     const tools = { node: toolchain.node, packageManager: toolchain.packageManager }
     return { ...build, plan, tools, output: digest, packagesId: installed?.packages.id ?? null }
   }
+}
+
+async function unpack(archives: Archives, build: Build, progress: Progress, place: Workspace) {
+  await progress.enter('UNPACKING')
+  await place.empty()
+  const options = { ...place.user, signal: progress.signal }
+  const unpacked = await archives.unpack(build.archive.digest, place.source, options).catch(archiveMissing)
+  progress.say(`Unpacked ${inWords(unpacked)}.`)
+  if (unpacked.strippedFolder) progress.say(`The top folder ${unpacked.strippedFolder} was removed.`)
+  if (unpacked.skipped.nodeModules) progress.say(`Skipped node_modules (${unpacked.skipped.nodeModules} entries).`)
+  if (unpacked.skipped.git) progress.say(`Skipped .git (${unpacked.skipped.git} entries).`)
 }
 
 /** Outputs are never shared between environments, nor between ways to serve the same files. */

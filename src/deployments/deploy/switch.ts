@@ -2,7 +2,7 @@
  * One transaction makes another deployment live; the edge follows; the old deployment is drained and stopped afterwards. If
  * visitors already get the same output, one transaction records that, and nothing is switched.
  */
-import type { Environment, Environments } from '../../apps/index.ts'
+import { allVariables, type Environment, type Environments } from '../../apps/index.ts'
 import type { Log } from '../../base/index.ts'
 import type { Build, Builds } from '../../builds/index.ts'
 import { liveText } from '../../contract/index.ts'
@@ -11,6 +11,7 @@ import type { Instances } from '../../runtime/index.ts'
 import type { LineLogs, Sql } from '../../storage/index.ts'
 import type { EarlierFiles } from '../earlier-files.ts'
 import type { Folders } from '../folders.ts'
+import type { Publishing } from '../publishing/publishing.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Pins } from '../records/pins.ts'
 import type { Deployment } from '../records/rows.ts'
@@ -31,6 +32,7 @@ type Parts = {
   earlierFiles: Pick<EarlierFiles, 'switchWith' | 'withdraw'>
   pins: Pick<Pins, 'follow'>
   logs: Pick<LineLogs, 'nextNumber'>
+  publishing?: Pick<Publishing, 'switching'>
   /** Called when a deployment is live, and the one before it has ended. */
   onSwitched?(environmentId: string): void
 }
@@ -64,6 +66,7 @@ export function createSwitch(parts: Parts) {
     async to(environment: Environment, deployment: Deployment, operationId: string, { isClean = false } = {}) {
       const last = (await environments.byId(sql, environment.id))?.liveDeployment ?? null
       const switched = { environmentId: environment.id, live: deployment.id, last }
+      const publish = await parts.publishing?.switching(environment, operationId)
       const old = await earlierFiles.switchWith(switched, { keepsEarlier: !isClean }, (index) =>
         sql.transaction(async (tx) => {
           const current = await environments.byId(tx, environment.id)
@@ -71,15 +74,17 @@ export function createSwitch(parts: Parts) {
           if (before && before !== deployment.id) await deployments.setRetired(tx, before)
           if (isClean) await deployments.withdrawEarlier(tx, environment.id)
           await environments.setLive(tx, environment.id, deployment.id)
-          await deployments.setLive(tx, deployment.id)
+          await deployments.setLive(tx, deployment.id, { namesContent: environment.learnedCaching !== null })
           await deployments.setEarlierIndex(tx, deployment.id, index)
           const operation = await operations.setDeployment(tx, operationId, deployment.id)
           if (operation) await pins.follow(tx, operation, deployment)
           await routing.touch(tx, environment.id)
+          await publish?.switched(tx, deployment.id)
           return before
         }),
       )
       await routing.publish()
+      await publish?.visible()
       if (old !== deployment.id) await markLive(environment.id, deployment)
       const isReplaced = old !== null && old !== deployment.id
       const done = (isReplaced ? retire(environment.id, old) : Promise.resolve())
@@ -92,7 +97,9 @@ export function createSwitch(parts: Parts) {
     },
 
     /** If visitors already get this build's output, the operation is given the live deployment. Resolves to whether they do. */
-    async stay({ id, accountId, variables }: Environment, build: Build, operationId: string): Promise<boolean> {
+    async stay(environment: Environment, build: Build, operationId: string): Promise<boolean> {
+      const { id, accountId } = environment
+      const variables = allVariables(environment)
       const stays = await sql.transaction(async (tx) => {
         const live = (await environments.byId(tx, id))?.liveDeployment
         const deployment = live ? await deployments.find(tx, live) : undefined

@@ -5,7 +5,7 @@
  *   LIVE      visitors get it. An environment has at most one.
  *   RETIRED   another took its place; it can be made live again, until it is discarded
  *   FAILED    it never answered
- *   HELD      its build's output is suspicious: it was not made live, and a user can make it live
+ *   HELD      its build's output is suspicious, or its pages are broken: it was not made live, and a user can make it live
  *
  * A discarded deployment keeps its row and state. Its files are removed, and it can never be made live again.
  */
@@ -118,6 +118,17 @@ export function createDeployments({ sql, clock, newId, builds, operations }: Par
         await notifyBelow(tx, environmentId, `deployments/${deployment.id}`)
         return deployment
       })
+    },
+
+    /** The report of its check, as JSON of a limited size; null if it was not checked. */
+    async checkTextOf(id: string): Promise<string | null> {
+      const [row] = await sql.query<{ check_report: string | null }>(
+        statement`SELECT check_report FROM deployments WHERE id = ${id}`,
+      )
+      return row?.check_report ?? null
+    },
+    async setCheckText(id: string, text: string) {
+      await sql.transaction((tx) => tx.query(statement`UPDATE deployments SET check_report = ${text} WHERE id = ${id}`))
     },
 
     /** All deployments of an environment that are not discarded. */

@@ -18,7 +18,13 @@ async function open(t: Scope) {
     const { id: deployment } = await deployments.makeFor(operationId, path, { buildId: id, variables: [] })
     const suspected = { sentences: [sentence], details: { unreachable: [], lostPages: null } }
     await sql.transaction(async (tx) => {
-      await builds.end(tx, id, { state: 'SUCCEEDED', durations: {}, failure: null, suspected, isHeld: true })
+      await builds.end(tx, id, {
+        state: 'SUCCEEDED',
+        durations: {},
+        failure: null,
+        suspected,
+        heldReason: 'SUSPICIOUS_OUTPUT',
+      })
       await deployments.setHeld(tx, operationId)
     })
     await modules.finish(operationId)

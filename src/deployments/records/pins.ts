@@ -22,8 +22,9 @@ export function createPins({ sql, environments, builds, sources }: Parts) {
     async follow(tx: Transaction, operation: OperationRecord, { id, buildId }: Pick<Deployment, 'id' | 'buildId'>) {
       const { environmentId, accountId, trigger } = operation
       if (trigger === 'UPLOAD') return sources.unpin(tx, environmentId)
-      if (trigger !== 'ACTIVATE') return
+      if (trigger !== 'ACTIVATE' && trigger !== 'PROMOTE') return
       const { archive } = await builds.require({ accountId, environmentId }, buildId, tx)
+      if (trigger === 'PROMOTE') return sources.promoted(tx, environmentId, archive)
       const source = await sources.find(tx, environmentId)
       if (!source || source.newest.digest === archive.digest) return sources.unpin(tx, environmentId)
       await sources.pin(tx, environmentId, { archive, deployment: id, operation: operation.id })

@@ -10,6 +10,8 @@ export type Origin = OperationOrigin & { archive: SourceArchive }
 /** `message` says why it is held. */
 export type HeldDeployment = Pick<Deployment, 'id' | 'buildId' | 'createTime'> & { message: string }
 
+export type LiveFacts = { liveTime: number | null; commit: SourceArchive['commit'] }
+
 /** A statement takes a limited number of values. */
 const AT_A_TIME = 500
 
@@ -47,6 +49,21 @@ export function createRelatedRecords({ sql, builds, operations }: Parts) {
     async buildsOf(ids: readonly string[]): Promise<Map<string, string>> {
       if (ids.length === 0) return new Map()
       return new Map((await read(sql, ids)).map(({ id, build_id }) => [id, build_id]))
+    },
+
+    /** When each of these went live first, and the commit that it was built from. */
+    async liveFactsOf(ids: readonly string[]): Promise<Map<string, LiveFacts>> {
+      if (ids.length === 0) return new Map()
+      const rows = await sql.query<{ id: string; build_id: string; live_time: number | null }>(
+        statement`SELECT id, build_id, live_time FROM deployments WHERE id IN (${list(ids)})`,
+      )
+      const archives = await builds.archivesOf(rows.map(({ build_id }) => build_id))
+      return new Map(
+        rows.map(({ id, build_id, live_time }) => [
+          id,
+          { liveTime: live_time, commit: archives.get(build_id)?.commit ?? null },
+        ]),
+      )
     },
 
     /** Which output each deployment serves, and whether that is files or a server. */

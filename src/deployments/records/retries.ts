@@ -153,8 +153,8 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
       await change(tx, environmentId, statement`rebuilds = ${rebuilds + 1}, next_time = ${next}`)
     },
 
-    async giveUp({ environmentId }: Retry) {
-      await sql.transaction((tx) => change(tx, environmentId, statement`next_time = NULL`))
+    async giveUp(tx: Transaction, { environmentId }: Retry) {
+      await change(tx, environmentId, statement`next_time = NULL`)
     },
   }
 }

@@ -10,6 +10,8 @@ export type Deployment = {
   operationId: string
   variables: SealedVariable[]
   state: resources.DeploymentState
+  /** It was started so that its answers say what content they are made of. */
+  namesContent: boolean
   createTime: number
   liveTime: number | null
   retireTime: number | null
@@ -28,6 +30,7 @@ export type DeploymentRow = {
   operation_id: string
   shell_variables: string
   state: Deployment['state']
+  names_content: number
   create_time: number
   live_time: number | null
   retire_time: number | null
@@ -36,8 +39,8 @@ export type DeploymentRow = {
 
 export type HeadRow = Omit<DeploymentRow, 'shell_variables'>
 
-export const headColumns = statement`id, environment_id, build_id, operation_id, state, create_time, live_time,
-  retire_time, discard_time`
+export const headColumns = statement`id, environment_id, build_id, operation_id, state, names_content, create_time,
+  live_time, retire_time, discard_time`
 export const columns = statement`${headColumns}, shell_variables`
 
 export const toDeployment = (row: DeploymentRow): Deployment => ({
@@ -51,6 +54,7 @@ export const toHead = (row: HeadRow): DeploymentHead => ({
   buildId: row.build_id,
   operationId: row.operation_id,
   state: row.state,
+  namesContent: row.names_content === 1,
   createTime: row.create_time,
   liveTime: row.live_time,
   retireTime: row.retire_time,

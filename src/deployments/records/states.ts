@@ -15,12 +15,13 @@ export function createDeploymentStates({ clock, operations }: Parts) {
   }
 
   return {
-    async setLive(tx: Transaction, id: string) {
+    /** `namesContent`: its answers say what they are made of. */
+    async setLive(tx: Transaction, id: string, { namesContent = false } = {}) {
       await change(
         tx,
         statement`
         UPDATE deployments SET state = 'LIVE', live_time = COALESCE(live_time, ${clock.now()}), retire_time = NULL,
-          is_withdrawn = 0
+          is_withdrawn = 0, names_content = ${namesContent ? 1 : 0}
         WHERE id = ${id}`,
       )
     },

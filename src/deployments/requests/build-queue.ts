@@ -65,7 +65,7 @@ export function createBuildQueue({ clock, operations, builds, sources, ledger }:
       path: OperationPath,
       { asked, quiet, isForced }: Rebuild,
     ): Promise<Operation | undefined> {
-      const waiting = await operations.waitingBuild(tx, path)
+      const waiting = await operations.waitingRecord(tx, path)
       if (!waiting) return undefined
       const isClean = asked.some(isForClean)
       if (isClean) await makeClean(tx, waiting)
@@ -73,9 +73,13 @@ export function createBuildQueue({ clock, operations, builds, sources, ledger }:
       // A build that could begin at once is not delayed, and a call without a quiet period ends that of the others.
       const notBefore = waiting.notBefore === null ? null : settlesUntil(waiting.createTime, quiet)
       if (notBefore !== waiting.notBefore) await operations.setNotBefore(tx, waiting.id, notBefore)
-      await ledger.add(tx, path.environmentId, asked, { answer: 200, operationId: waiting.id })
+      const outcome = { answer: 200, operationId: waiting.id }
+      const [operation] = await Promise.all([
+        operations.described(tx, waiting),
+        ledger.add(tx, path.environmentId, asked, outcome),
+      ])
       const isRebuild = waiting.trigger === 'REBUILD'
-      return { ...waiting, notBefore, trigger: isClean && isRebuild ? 'CLEAN_REBUILD' : waiting.trigger }
+      return { ...operation, notBefore, trigger: isClean && isRebuild ? 'CLEAN_REBUILD' : waiting.trigger }
     },
 
     /** The archive of a cancelled upload is not what the next rebuild builds. */

@@ -7,6 +7,7 @@ import { fieldInvalid, LIMITS } from '../../contract/index.ts'
 import type { Finish, Operation, OperationRecord, Operations } from '../../operations/index.ts'
 import type { Sql, Transaction } from '../../storage/index.ts'
 import type { Asked, Ledger } from '../../triggers/index.ts'
+import type { Publishing } from '../publishing/publishing.ts'
 import { abridge, isOfNothing, type Purged, type Purges } from '../purges.ts'
 import { type EnvironmentRef, requireOpen } from './require-open.ts'
 
@@ -16,6 +17,7 @@ type Parts = {
   operations: Operations
   purges: Pick<Purges, 'everywhere'>
   ledger: Ledger
+  publishing?: Pick<Publishing, 'purging'>
   finishWithEnvironment(operation: OperationRecord): Finish
 }
 
@@ -45,12 +47,19 @@ export function createClearCache(parts: Parts): ClearCache {
       throw fieldInvalid('paths', `must not have more than ${LIMITS.purgeEntries} entries together with tags`)
     }
     const { environment, path } = await requireOpen(environments, sql, at)
-    await purges.everywhere(environment, what)
+    const publish = parts.publishing?.purging(environment, asked)
+    try {
+      await purges.everywhere(environment, what, publish)
+    } catch (error) {
+      await publish?.failed(error)
+      throw error
+    }
     return sql.transaction(async (tx) => {
       const finish = (operation: OperationRecord) => finishWithEnvironment(operation)(tx)
       const requestedBy = asked[0]?.requestedBy ?? null
       const done = await operations.record(tx, { path, trigger: 'PURGE_CACHE', requestedBy, finish })
       await within?.(tx, done)
+      await publish?.done(tx, done.id)
       await operations.abridgePurge(tx, path, RESPONSES_KEPT)
       const outcome = { answer: 200, operationId: done.id, purged: abridge(what) }
       const { isPruned } = await ledger.add(tx, environment.id, asked, outcome)

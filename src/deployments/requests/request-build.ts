@@ -10,10 +10,14 @@ import type { SourceArchive } from '../../builds/index.ts'
 import { names, Problem, type resources } from '../../contract/index.ts'
 import type { Ending, HandedOn, Operation, OperationPath, OperationRecord } from '../../operations/index.ts'
 import type { Transaction } from '../../storage/index.ts'
+import type { Publishing } from '../publishing/publishing.ts'
 import { type BuildQueueParts, createBuildQueue, isForClean, type Rebuild, type WantedBuild } from './build-queue.ts'
 import { type EnvironmentRef, requireOpen } from './require-open.ts'
 
-type Parts = BuildQueueParts & { environments: Environments }
+type Parts = BuildQueueParts & {
+  environments: Environments
+  publishing?: Pick<Publishing, 'calledOff'>
+}
 
 /** All of them are part of a transaction. Its owner calls `announce` of operations once it is committed. */
 export function createBuildRequests(parts: Parts) {
@@ -39,7 +43,10 @@ export function createBuildRequests(parts: Parts) {
       await sources.uploaded(tx, at.environmentId, archive)
       if (!waiting) return operation
       await operations.satisfyBy(tx, waiting.id, operation.id)
-      if (waiting.trigger === 'UPLOAD') await operations.abort(tx, waiting.id, superseded(at.account, operation))
+      if (waiting.trigger === 'UPLOAD') {
+        await operations.abort(tx, waiting.id, superseded(at.account, operation))
+        await parts.publishing?.calledOff(tx, waiting, 'SUPERSEDED')
+      }
       await queue.cancelBuild(tx, waiting)
       return operation
     },
@@ -99,6 +106,7 @@ export function createBuildRequests(parts: Parts) {
     /** Ends a build that no worker has begun. Resolves to the ids of the operations that ended with it. */
     async withdraw(tx: Transaction, waiting: OperationRecord): Promise<string[]> {
       await queue.callOff(tx, waiting)
+      await parts.publishing?.calledOff(tx, waiting, 'OPERATION_CANCELLED')
       return operations.abort(tx, waiting.id, new Problem('OPERATION_CANCELLED'))
     },
 

@@ -11,19 +11,24 @@ import {
   type Environments,
   environmentEtag,
   NO_PROTECTION,
+  notifyBelow,
   type Preconditions,
+  type PreviewRecords,
   requireEtag,
   type Variables,
 } from '../../apps/index.ts'
 import type { Builds, SourceArchive, Sources } from '../../builds/index.ts'
-import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, resources } from '../../contract/index.ts'
+import { aboveCeiling, fieldInvalid, isAbove, Problem, resources } from '../../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../../operations/index.ts'
 import type { Sql, Transaction } from '../../storage/index.ts'
+import type { Asked, Ledger } from '../../triggers/index.ts'
 import { type Deployments, isActivatable } from '../records/deployments.ts'
 import type { DeploymentHead } from '../records/rows.ts'
 import type { Routing } from '../routing.ts'
 import type { Rebuild } from './build-queue.ts'
+import { createForcing } from './forced.ts'
 import { type ProtectionChange, readProtectionChange } from './protection.ts'
+import { requireQueueSpace } from './queue-space.ts'
 import type { BuildRequests } from './request-build.ts'
 import { type EnvironmentRef, requireOpen } from './require-open.ts'
 import { changedScaling, newScaling } from './scaling.ts'
@@ -34,35 +39,50 @@ type Parts = {
   environments: Environments
   variables: Variables
   operations: Operations
-  builds: Pick<Builds, 'require'>
+  builds: Pick<Builds, 'require' | 'makeForced'>
   sources: Pick<Sources, 'current'>
   buildRequests: BuildRequests
+  ledger: Pick<Ledger, 'add'>
   deployments: Deployments
   routing: Pick<Routing, 'touch'>
+  previewRecords: Pick<PreviewRecords, 'followProtection' | 'keepOwnProtection'>
   /** How many an account may have; 0 for no limit. */
   maxEnvironments?: number
 }
 
 export const CHANGEABLE = [
   'displayName',
+  'branch',
   'cmsEnvironment',
   'shellVariables',
   'rootDirectory',
   'suspiciousOutput',
+  'promotionChecks',
+  'contentSnapshots',
   ...resources.SCALING_FIELDS,
   'production',
   'protection',
+  'badge',
+  'publishPromiseSeconds',
+  'learnedCaching',
 ] as const
 export type Changeable = (typeof CHANGEABLE)[number]
 
 /** Null if it is not known who asks. */
 type By = resources.Requester | null
 
-type Deletion = { preconditions?: Preconditions; requestedBy?: By }
+type Deletion = {
+  preconditions?: Preconditions
+  requestedBy?: By
+  /** Part of the transaction: throws if it is not to be deleted any more. */
+  guard?(tx: Transaction): Promise<void>
+}
 type Change = Deletion & { given: resources.ChangedEnvironment; mask: readonly Changeable[] }
 
 export function createRequests(parts: Parts) {
   const { sql, apps, environments, variables, operations, builds, sources, buildRequests, deployments, routing } = parts
+  const { previewRecords } = parts
+  const forcing = createForcing(parts)
 
   async function inOneTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const result = await sql.transaction(work)
@@ -87,51 +107,39 @@ export function createRequests(parts: Parts) {
     return operations.request(tx, path, 'DELETE', { requestedBy })
   }
 
-  /** Changes wait for each other and for builds, so a client that changes an environment in a loop would pile them up. */
-  async function requireQueueSpace(tx: Transaction, path: OperationPath) {
-    if ((await operations.countChanges(tx, path)) < LIMITS.changesWaiting) return
-    const metadata = { limit: String(LIMITS.changesWaiting) }
-    throw new Problem('TOO_MANY_CHANGES', undefined, { metadata, retryAfterSeconds: 10 })
-  }
-
-  function changeOf(
-    before: Environment,
-    given: Change['given'],
-    mask: Change['mask'],
-    protection: ProtectionChange | undefined,
-  ): EnvironmentChange {
-    const change: EnvironmentChange = {}
-    if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
-    if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)
-    if (mask.includes('rootDirectory')) change.rootDirectory = given.rootDirectory ?? ''
-    if (mask.includes('suspiciousOutput')) {
-      change.suspiciousOutput = given.suspiciousOutput ?? resources.DEFAULT_SUSPICIOUS_OUTPUT
-    }
-    const scaling = changedScaling(before.scaling, given, mask)
-    if (scaling) change.scaling = scaling
-    if (mask.includes('production')) change.isProduction = given.production ?? false
-    if (protection) change.protection = { ...before.protection, ...protection }
-    if (mask.includes('shellVariables')) {
-      change.variables = variables.seal(before.id, given.shellVariables ?? [], before.variables)
-    }
-    return change
-  }
-
   return {
-    upload: (at: EnvironmentRef, archive: SourceArchive, requestedBy: By = null): Promise<Operation> =>
-      inOneTransaction((tx) => buildRequests.upload(tx, at, archive, requestedBy)),
+    /** With `forced` it goes live, whatever its check finds, and the ledger records who wanted that. */
+    upload: (
+      at: EnvironmentRef,
+      archive: SourceArchive,
+      requestedBy: By = null,
+      forced: Asked | undefined = undefined,
+    ): Promise<Operation> =>
+      inOneTransaction(async (tx) => {
+        const operation = await buildRequests.upload(tx, at, archive, requestedBy)
+        if (forced) await forcing.force(tx, forced, operation)
+        return operation
+      }),
 
     rebuild: (at: EnvironmentRef, wanted: Rebuild): Promise<Operation> =>
       inOneTransaction((tx) => buildRequests.rebuild(tx, at, wanted)),
 
-    activate(at: EnvironmentRef, deploymentId: string, requestedBy: By = null): Promise<Operation> {
+    /** If it is held, the ledger records who went on all the same. */
+    activate(
+      at: EnvironmentRef,
+      deploymentId: string,
+      requestedBy: By = null,
+      asked: Asked | undefined = undefined,
+    ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
         const { path } = await requireOpen(environments, tx, at)
-        await requireQueueSpace(tx, path)
+        await requireQueueSpace(operations, tx, path)
         const deployment = await deployments.require(path, deploymentId, tx)
         requireActivatable(deployment)
         const wanted = { activates: deployment.id, build: deployment.buildId, requestedBy }
         const operation = await operations.request(tx, path, 'ACTIVATE', wanted)
+        await notifyBelow(tx, at.environmentId, '')
+        if (asked && deployment.state === 'HELD') await forcing.record(tx, asked, operation)
         const { archive } = await builds.require(path, deployment.buildId, tx)
         const source = await sources.current(tx, at.environmentId)
         if (source?.digest !== archive.digest) await buildRequests.postpone(tx, path)
@@ -143,7 +151,7 @@ export function createRequests(parts: Parts) {
     async cancel(path: OperationPath, id: string): Promise<void> {
       const ended = await inOneTransaction(async (tx) => {
         const waiting = await operations.waitingBuild(tx, path)
-        await operations.cancel(tx, path, id)
+        if (await operations.cancel(tx, path, id)) await notifyBelow(tx, path.environmentId, '')
         return waiting?.id === id ? buildRequests.withdraw(tx, waiting) : []
       })
       for (const one of ended) operations.ended(one)
@@ -156,16 +164,9 @@ export function createRequests(parts: Parts) {
       requestedBy: By = null,
     ): Promise<Operation> {
       const id = environments.newId()
-      const scaling = newScaling(given)
       const draft = {
-        displayName: given.displayName,
-        branch: given.branch,
-        cmsEnvironment: cmsEnvironmentOf(given),
-        rootDirectory: given.rootDirectory ?? '',
+        ...draftOf(given),
         variables: variables.seal(id, given.shellVariables ?? []),
-        ...(given.suspiciousOutput ? { suspiciousOutput: given.suspiciousOutput } : {}),
-        ...(scaling ? { scaling } : {}),
-        isProduction: given.production ?? false,
         ...(given.protection
           ? { protection: { ...NO_PROTECTION, ...(await readProtectionChange(account.id, given.protection)) } }
           : {}),
@@ -188,7 +189,7 @@ export function createRequests(parts: Parts) {
       at: EnvironmentRef,
       { given, mask, preconditions = [], requestedBy = null }: Change,
     ): Promise<Operation> {
-      const isOfVisitors = mask.includes('production') || mask.includes('protection')
+      const isOfVisitors = mask.includes('production') || mask.includes('protection') || mask.includes('learnedCaching')
       const protection = mask.includes('protection')
         ? await readProtectionChange(at.account.id, given.protection)
         : undefined
@@ -196,9 +197,13 @@ export function createRequests(parts: Parts) {
         const { path } = await requireOpen(environments, tx, at)
         const before = await environments.requireWhole(at.account.id, at.appName, at.environmentId, tx)
         requireEtag(preconditions, environmentEtag(before), 'environment')
-        await requireQueueSpace(tx, path)
-        await environments.update(tx, before, changeOf(before, given, mask, protection))
-        if (isOfVisitors) await routing.touch(tx, before.id)
+        await requireQueueSpace(operations, tx, path)
+        await environments.update(tx, before, changeOf(before, given, mask, { protection, variables }))
+        if (protection) await previewRecords.keepOwnProtection(tx, before.id)
+        if (isOfVisitors) {
+          await routing.touch(tx, before.id)
+          await previewRecords.followProtection(tx, before.appId)
+        }
         return operations.request(tx, path, 'UPDATE', { requestedBy })
       })
     },
@@ -206,13 +211,16 @@ export function createRequests(parts: Parts) {
     /** A second call while it is being deleted is answered with the same operation. */
     deleteEnvironment(
       at: EnvironmentRef,
-      { preconditions = [], requestedBy = null }: Deletion = {},
+      { preconditions = [], requestedBy = null, guard }: Deletion = {},
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
+        await guard?.(tx)
         const { account, environmentId } = at
         const environment = await environments.requireWhole(account.id, at.appName, environmentId, tx)
         requireEtag(preconditions, environmentEtag(environment), 'environment')
-        return markDeleting(tx, { account, appName: environment.appName, environmentId }, requestedBy)
+        const operation = await markDeleting(tx, { account, appName: environment.appName, environmentId }, requestedBy)
+        await previewRecords.followProtection(tx, environment.appId)
+        return operation
       })
     },
 
@@ -242,6 +250,44 @@ export function createRequests(parts: Parts) {
 
 export type Requests = ReturnType<typeof createRequests>
 
+function changeOf(
+  before: Environment,
+  given: Change['given'],
+  mask: Change['mask'],
+  { protection, variables }: { protection: ProtectionChange | undefined; variables: Variables },
+): EnvironmentChange {
+  const change: EnvironmentChange = {}
+  if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
+  if (mask.includes('branch')) change.branch = required('branch', given.branch)
+  if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)
+  if (mask.includes('rootDirectory')) change.rootDirectory = given.rootDirectory ?? ''
+  if (mask.includes('suspiciousOutput')) {
+    change.suspiciousOutput = given.suspiciousOutput ?? resources.DEFAULT_SUSPICIOUS_OUTPUT
+  }
+  if (mask.includes('promotionChecks')) change.promotionChecks = wholeChecks(given.promotionChecks)
+  if (mask.includes('contentSnapshots')) change.contentSnapshots = given.contentSnapshots ?? null
+  const scaling = changedScaling(before.scaling, given, mask)
+  if (scaling) change.scaling = scaling
+  if (mask.includes('production')) change.isProduction = given.production ?? false
+  if (mask.includes('badge')) change.hasBadge = given.badge ?? false
+  if (mask.includes('publishPromiseSeconds')) change.publishPromiseSeconds = given.publishPromiseSeconds ?? null
+  if (mask.includes('learnedCaching')) change.learnedCaching = given.learnedCaching ?? null
+  if (before.preview && (change.branch ?? before.branch) !== before.branch)
+    throw fieldInvalid('branch', 'cannot be changed: a preview is of one branch')
+  if (change.isProduction && before.preview)
+    throw fieldInvalid('production', 'must be false: search engines do not list previews')
+  if (protection) change.protection = { ...before.protection, ...protection }
+  if (mask.includes('shellVariables')) {
+    change.variables = variables.seal(before.id, given.shellVariables ?? [], before.variables)
+  }
+  return change
+}
+
+const wholeChecks = (given: resources.ChangedPromotionChecks = {}): resources.PromotionChecks => ({
+  ...resources.DEFAULT_PROMOTION_CHECKS,
+  ...given,
+})
+
 function requireActivatable(deployment: DeploymentHead) {
   if (isActivatable(deployment)) return
   const why =
@@ -261,4 +307,23 @@ function cmsEnvironmentOf({ cmsEnvironment, wpEnvironment }: resources.NewEnviro
 function required(field: string, value: string | undefined): string {
   if (value === undefined) throw fieldInvalid(field, 'is required')
   return value
+}
+
+/** What is given of a new environment, without what is sealed or looked up. */
+function draftOf(given: resources.NewEnvironment) {
+  const scaling = newScaling(given)
+  return {
+    displayName: given.displayName,
+    branch: given.branch,
+    cmsEnvironment: cmsEnvironmentOf(given),
+    rootDirectory: given.rootDirectory ?? '',
+    ...(given.suspiciousOutput ? { suspiciousOutput: given.suspiciousOutput } : {}),
+    ...(given.promotionChecks ? { promotionChecks: wholeChecks(given.promotionChecks) } : {}),
+    ...(given.contentSnapshots ? { contentSnapshots: given.contentSnapshots } : {}),
+    ...(scaling ? { scaling } : {}),
+    isProduction: given.production ?? false,
+    hasBadge: given.badge ?? false,
+    publishPromiseSeconds: given.publishPromiseSeconds ?? null,
+    learnedCaching: given.learnedCaching ?? null,
+  }
 }

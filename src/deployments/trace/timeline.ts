@@ -1,5 +1,5 @@
 /** The events that led to what visitors see, as one list, the newest last. Pure. */
-import { purgedInWords } from '../../base/index.ts'
+import { purgedInWords, toRfc3339 } from '../../base/index.ts'
 import { type Build, bytesInWords, secondsInWords } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { Operation } from '../../operations/index.ts'
@@ -55,6 +55,7 @@ const ASKED: Record<resources.Trigger, string> = {
   REBUILD: 'A Rebuild was asked for.',
   CLEAN_REBUILD: 'A Clean Rebuild was asked for.',
   ACTIVATE: 'An earlier deployment was to be made live again.',
+  PROMOTE: 'What was live in another environment was to be made live here.',
   PURGE_CACHE: 'The cache was to be cleared.',
 }
 
@@ -67,7 +68,8 @@ function ofBuild(build: Build, now: number, liveTime = Number.POSITIVE_INFINITY)
   return [asked, { time, what: 'BUILD', detail: endOf(build), about }]
 }
 
-function endOf({ state, phase, failure, isUnchanged, isHeld, suspected, durations }: Build): string {
+function endOf(build: Build): string {
+  const { state, phase, failure, isUnchanged, isHeld, suspected, fromSnapshot, durations } = build
   const took = secondsInWords(Object.values(durations).reduce((sum, ms) => sum + ms, 0))
   switch (state) {
     case 'QUEUED':
@@ -81,9 +83,12 @@ function endOf({ state, phase, failure, isUnchanged, isHeld, suspected, duration
     case 'SUCCEEDED':
       if (isHeld)
         return `It was built in ${took} and held, so it did not go live. ${suspected?.sentences.join(' ') ?? ''}`
-      return isUnchanged
-        ? `It was built in ${took} with the output that visitors already get: nothing was switched.`
-        : `It was built in ${took}.`
+      return [
+        isUnchanged
+          ? `It was built in ${took} with the output that visitors already get: nothing was switched.`
+          : `It was built in ${took}.`,
+        ...(fromSnapshot ? [`The CMS was down, so its content is of ${toRfc3339(fromSnapshot.time)}.`] : []),
+      ].join(' ')
   }
 }
 
@@ -113,12 +118,18 @@ function ofOperation({ id, trigger, createTime, doneTime, error }: Operation): E
 const ASKED_BY: Record<resources.TriggerSource, string> = {
   API: 'a call of the API',
   SCHEDULE: 'a schedule',
+  REPOSITORY: 'the connected repository',
+  PUSH: 'a push',
   APP: 'the app itself',
   SERVICE: 'the service',
   WEBHOOK: 'a webhook',
 }
 
 function ofPurge({ time, what, count, source }: PurgeRecord): Event {
+  if (what.content) {
+    const named = what.content.join(', ')
+    return { time, what: 'PURGE', detail: `What shows ${named} was purged, by ${ASKED_BY[source]}.` }
+  }
   const named = purgedInWords(what.paths ?? [], what.tags ?? [])
   const rest = count - (what.paths?.length ?? 0) - (what.tags?.length ?? 0)
   const all = named.length > 0 ? `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}` : 'Everything'

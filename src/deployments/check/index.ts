@@ -1,0 +1,2 @@
+export { type Check, type Checked, createCheck } from './check.ts'
+export { checkFailed, fromText as readCheckReport, heldAdvice } from './report.ts'
