@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { rounds } from '../../../test/support/long.ts'
 import { BUILD_FAILURES, type Reason } from '../../contract/index.ts'
 import { type Diagnosis, diagnose, type PhaseFailure } from './index.ts'
 
@@ -852,7 +853,7 @@ const HOSTILE = [
 
 test('a log that was made to keep its reader busy is read in a moment', () => {
   for (const piece of HOSTILE) {
-    const text = Array(1000)
+    const text = Array(rounds({ short: 150, long: 1000 }))
       .fill(piece.repeat(Math.ceil(1000 / piece.length)))
       .join('\n')
     for (const phase of ['INSTALLING', 'BUILDING'] as const) {

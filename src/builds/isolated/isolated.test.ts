@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../../../test/support/folder.ts'
+import { rounds } from '../../../test/support/long.ts'
 import { sourceOf } from '../../../test/support/plan.ts'
 import { LimitExceeded, runIsolated } from './isolated.ts'
 import { diagnosePhase, planSource } from './on-demand.ts'
@@ -65,7 +66,10 @@ test('a problem of an app is the same as without an isolated process', async () 
 const broken = () => Promise.reject(new Error('the disk is gone'))
 
 test('a log of many long lines is diagnosed in an isolated process', async () => {
-  const lines = Array.from({ length: 8000 }, (_, at) => ({ number: at + 1, text: 'Error: '.repeat(2000) }))
+  const lines = Array.from({ length: rounds({ short: 400, long: 8000 }) }, (_, at) => ({
+    number: at + 1,
+    text: 'Error: '.repeat(2000),
+  }))
   const exit = { code: 1, signal: null }
   const failure = {
     phase: 'BUILDING',

@@ -33,7 +33,18 @@ test('a lockfile that says nothing pins nothing and asks for nothing', () => {
     '{"lockfileVersion":1,"dependencies":{}}',
     '{"packages":{"":null,"a":{"os":7}}}',
   ])
-    assert.deepEqual(parseLockfile(text, PLATFORM), { isPinned: false, natives: [] }, text)
+    assert.deepEqual(parseLockfile(text, PLATFORM), { isPinned: false, natives: [], tarballs: [] }, text)
+})
+
+test('a package counts once by its SHA-512, which may be one of several checksums', () => {
+  const digest = 'ab'.repeat(64)
+  const sha512 = `sha512-${Buffer.from(digest, 'hex').toString('base64')}`
+  const tarballsOf = (...checksums: unknown[]) =>
+    parse({ packages: Object.fromEntries(checksums.map((integrity, at) => [`node_modules/${at}`, { integrity }])) })
+      .tarballs
+  assert.deepEqual(tarballsOf(sha512, `sha1-x ${sha512}?a`, sha512), [digest])
+  for (const none of [sha512.slice(0, -1), `x${sha512}`, `${sha512}x`, 'sha512-../../x', 'sha1-x', 7, null])
+    assert.deepEqual(tarballsOf(none), [], String(none))
 })
 
 const path = fc.oneof(

@@ -6,21 +6,43 @@ export type Lockfile = {
   isPinned: boolean
   /** Native packages that an install should install. */
   natives: Native[]
+  /** The SHA-512 of each package that is downloaded, in hexadecimal digits, where the lockfile has it. */
+  tarballs: string[]
 }
+
+/** More than any app has. */
+const MAX_TARBALLS = 10_000
 
 /** A text that is no lockfile pins nothing and requires nothing: npm reports what is wrong with it. */
 export function parseLockfile(text: string, platform: Platform): Lockfile {
   const lockfile = parse(text)
-  return { isPinned: isPinned(lockfile), natives: nativesIn(packagesIn(lockfile), platform) }
+  const foreign = foreignEntries(lockfile)
+  return {
+    isPinned: foreign.length > 0 && foreign.every(({ integrity }) => typeof integrity === 'string'),
+    natives: nativesIn(packagesIn(lockfile), platform),
+    tarballs: tarballsIn(foreign),
+  }
 }
 
-function isPinned(lockfile: unknown): boolean {
-  const entries = Object.entries(objectIn(objectIn(lockfile).packages))
-  const foreign = entries
+/** Packages that come from elsewhere. */
+function foreignEntries(lockfile: unknown): LockfileEntry[] {
+  return Object.entries(objectIn(objectIn(lockfile).packages))
     .map(([path, entry]) => ({ ...objectIn(entry), path }) as LockfileEntry)
     .filter(({ path, link, inBundle }) => path.includes('node_modules/') && !link && !inBundle)
-  return foreign.length > 0 && foreign.every(({ integrity }) => typeof integrity === 'string')
 }
+
+function tarballsIn(entries: readonly LockfileEntry[]): string[] {
+  const digests = new Set<string>()
+  for (const { integrity } of entries) {
+    const [, digest] = (typeof integrity === 'string' && SHA512.exec(integrity)) || []
+    if (digest !== undefined) digests.add(Buffer.from(digest, 'base64').toString('hex'))
+    if (digests.size === MAX_TARBALLS) break
+  }
+  return [...digests]
+}
+
+/** One of several checksums, as npm writes them. */
+const SHA512 = /(?:^|\s)sha512-([A-Za-z0-9+/]{86}==)(?=$|[\s?])/
 
 type LockfileEntry = { path: string; link?: unknown; inBundle?: unknown; integrity?: unknown }
 

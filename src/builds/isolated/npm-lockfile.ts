@@ -1,6 +1,6 @@
 /** Reads npm's lockfile without blocking the service, and looks for the native packages that it requires. */
 import { Problem } from '../../contract/index.ts'
-import { type Missing, missingOf, type Platform } from '../diagnose/native-packages.ts'
+import { type Missing, missingOf } from '../diagnose/native-packages.ts'
 import { bytesInWords } from '../run/log-words.ts'
 import { isAnythingIn, openFileIn } from '../run/untrusted-folder.ts'
 import { LimitExceeded, runIsolated } from './isolated.ts'
@@ -17,7 +17,7 @@ export async function readNpmLockfile(top: string, path: string): Promise<Lockfi
   if (found.bytes > MAX_LOCKFILE_BYTES)
     throw unreadable(path, `has ${bytesInWords(found.bytes)}, and at most ${bytesInWords(MAX_LOCKFILE_BYTES)} are read`)
   try {
-    return await runIsolated('lockfile', { platform: PLATFORM }, { file })
+    return await runIsolated('lockfile', { platform: { ...MACHINE, libc: libcOfMachine() } }, { file })
   } catch (error) {
     if (!(error instanceof LimitExceeded)) throw error
     throw unreadable(path, `takes more ${error.what} to read than any lockfile does`)
@@ -50,10 +50,10 @@ const unreadable = (path: string, why: string): Problem =>
     },
   )
 
-/** Node reports the C library that it was linked with, which is the machine's. */
+/** Node reports the C library that it was linked with, which is the machine's. The report takes milliseconds. */
 function libcOfMachine(): 'glibc' | 'musl' {
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
   return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'
 }
 
-export const PLATFORM: Platform = { os: process.platform, cpu: process.arch, libc: libcOfMachine() }
+export const MACHINE = { os: process.platform, cpu: process.arch } as const

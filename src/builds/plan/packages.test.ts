@@ -236,6 +236,8 @@ test('the store of each package manager is a folder of its own', () => {
     folder: 'npm',
     environment: { npm_config_cache: '/cache/npm' },
     isVerified: true,
+    tarballs: 'npm/_cacache/content-v2/sha512',
+    lockfiles: ['npm-shrinkwrap.json', 'package-lock.json'],
   })
   assert.deepEqual(storeOf('pnpm', '10').environment, { npm_config_store_dir: '/cache/pnpm' })
   assert.deepEqual(storeOf('pnpm', '11.2.0').environment, { pnpm_config_store_dir: '/cache/pnpm' })

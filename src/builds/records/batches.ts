@@ -2,10 +2,13 @@
 import type { resources } from '../../contract/index.ts'
 import { type Digest, list, type Reader, type Sql, statement, type Transaction } from '../../storage/index.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Build, BuildRow } from './build.ts'
+import type { Build, BuildRow, FromSnapshot, Promotion } from './build.ts'
 
 /** With the description of its sender. */
-type BuildArchive = { digest: Digest; bytes: number; files: number } & resources.Described
+type BuildArchive = { digest: Digest; bytes: number; files: number; promotion?: Promotion } & resources.Described
+
+/** `snapshotTime`: how old the content was that it was made from, as the CMS was down. */
+export type Built = { commit: resources.Commit | null; snapshotTime: number | undefined }
 
 /** Why an output is suspicious. */
 type OutputSuspicion = { sentences: string[]; details: unknown }
@@ -27,13 +30,15 @@ type ArchiveRow = {
   archive_files: number
   message: string
   git_commit: string | null
+  promoted_from: string | null
 }
 
 /** By the id of the build. Builds that do not exist any more are left out. */
 export async function readArchives(reader: Reader, ids: readonly string[]): Promise<Map<string, BuildArchive>> {
   if (ids.length === 0) return new Map()
   const rows = await reader.query<ArchiveRow>(statement`
-    SELECT id, archive_digest, archive_bytes, archive_files, message, git_commit FROM builds WHERE id IN (${list(ids)})`)
+    SELECT id, archive_digest, archive_bytes, archive_files, message, git_commit, promoted_from
+    FROM builds WHERE id IN (${list(ids)})`)
   return new Map(rows.map((row) => [row.id, toArchive(row)]))
 }
 
@@ -43,6 +48,7 @@ const toArchive = (row: ArchiveRow): BuildArchive => ({
   files: row.archive_files,
   message: row.message,
   commit: row.git_commit === null ? null : (JSON.parse(row.git_commit) as resources.Commit),
+  ...(row.promoted_from === null ? {} : { promotion: JSON.parse(row.promoted_from) as Promotion }),
 })
 
 const toMade = (row: MadeRow): MadeBuild => ({
@@ -87,6 +93,29 @@ export const createBuildBatches = ({ sql }: { sql: Sql }) => ({
       statement`SELECT id, suspicion FROM builds WHERE id IN (${list(ids)}) AND suspicion IS NOT NULL`,
     )
     return new Map(rows.map(({ id, suspicion }) => [id, JSON.parse(suspicion)]))
+  },
+
+  /**
+   * What operations build, by the id of the operation: the commit, and the time of the snapshot of the content. Operations with
+   * neither are left out.
+   */
+  async builtBy(operationIds: readonly string[], reader: Reader = sql): Promise<Map<string, Built>> {
+    const ids = [...new Set(operationIds)]
+    if (ids.length === 0) return new Map()
+    const rows = await reader.query<{ operation_id: string; git_commit: string | null; from_snapshot: string | null }>(
+      statement`
+        SELECT operation_id, git_commit, from_snapshot FROM builds
+        WHERE operation_id IN (${list(ids)}) AND (git_commit IS NOT NULL OR from_snapshot IS NOT NULL)`,
+    )
+    return new Map(
+      rows.map(({ operation_id, git_commit, from_snapshot }) => [
+        operation_id,
+        {
+          commit: git_commit === null ? null : (JSON.parse(git_commit) as resources.Commit),
+          snapshotTime: from_snapshot === null ? undefined : (JSON.parse(from_snapshot) as FromSnapshot).time,
+        },
+      ]),
+    )
   },
 
   /** Those of the given operations that have a build. */

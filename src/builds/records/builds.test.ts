@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { openModules } from '../../../test/support/modules/deployments.ts'
 import { Problem } from '../../contract/index.ts'
 import { statement, toPage } from '../../storage/index.ts'
+import { UNLOCKED } from '../run/packages.ts'
 import { toFailure } from './failure.ts'
 
 test('the hosts that a build contacted are in its own record, and not in lists of builds', async (t) => {
@@ -50,19 +51,20 @@ test('packages of a live build are not released for those of a failed one', asyn
   assert.ok(await packages.find('live'))
 })
 
-test('packages that no lockfile pins are released with the failed build, since no other build finds them', async (t) => {
+test('packages of an app without a lockfile are released with the failed build, since no other build finds them', async (t) => {
   const { builds, build, packages, sql, newId, environment } = await openModules(t)
   const shop = await environment()
-  const { id } = await build(shop, { isOver: false })
-  const kept = newId()
-  await sql.transaction(async (tx) => {
-    await packages.record(tx, shop.accountId, { id: kept, wanted: kept, files: 1, bytes: 1 })
-    await builds.claimPackages(tx, id, kept)
-    await builds.end(tx, id, { state: 'FAILED', durations: {}, failure: null })
-  })
-  await packages.collect()
-  assert.equal(await packages.find(kept), undefined)
-  assert.deepEqual(await sql.query(statement`SELECT id FROM packages`), [])
+  for (const wantedOf of [(id: string) => id, (id: string) => `${UNLOCKED}${id}`]) {
+    const { id } = await build(shop, { isOver: false })
+    const kept = newId()
+    await sql.transaction(async (tx) => {
+      await packages.record(tx, shop.accountId, { id: kept, wanted: wantedOf(kept), files: 1, bytes: 1 })
+      await builds.claimPackages(tx, id, kept)
+      await builds.end(tx, id, { state: 'FAILED', durations: {}, failure: null })
+    })
+    await packages.collect()
+    assert.deepEqual(await sql.query(statement`SELECT id FROM packages`), [])
+  }
 })
 
 test('a failure has its advice once: in its message, or in todo', () => {

@@ -4,10 +4,21 @@ import type { resources } from '../../contract/index.ts'
 import { type Digest, type NotifyBelow, statement, type Transaction } from '../../storage/index.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { CacheUse } from '../run/caches.ts'
+import { UNLOCKED } from '../run/packages.ts'
 import type { Size } from '../run/untrusted-folder.ts'
 import type { Exact } from '../toolchain/exact.ts'
 import { createBuildBatches } from './batches.ts'
-import type { Build, BuildPath, Contacts, SourceArchive, Suspected } from './build.ts'
+import type {
+  Build,
+  BuildInputs,
+  BuildPath,
+  Contacts,
+  FromSnapshot,
+  HeldReason,
+  Promotion,
+  SourceArchive,
+  Suspected,
+} from './build.ts'
 import type { Failure, FirstFailure } from './failure.ts'
 import { createBuildReads, type ReadParts } from './read.ts'
 
@@ -26,7 +37,8 @@ type BuildEnding = {
   failure: Failure | null
   isUnchanged?: boolean
   suspected?: Suspected | undefined
-  isHeld?: boolean
+  /** Given if it is held. */
+  heldReason?: HeldReason | undefined
 }
 
 type Parts = ReadParts & { newId: NewId; notifyBelow: NotifyBelow }
@@ -53,10 +65,32 @@ export function createBuilds({ newId, notifyBelow, ...parts }: Parts) {
       const { id, operationId, trigger, isClean, isForced = false, archive } = build
       await tx.query(statement`
         INSERT INTO builds (id, account_id, environment_id, operation_id, trigger_name, is_clean, is_forced, archive_digest,
-          archive_bytes, archive_files, message, git_commit, state, phase, durations, create_time)
+          archive_bytes, archive_files, message, git_commit, promoted_from, state, phase, durations,
+          create_time)
         VALUES (${id}, ${accountId}, ${environmentId}, ${operationId}, ${trigger}, ${isClean ? 1 : 0},
           ${isForced ? 1 : 0}, ${archive.digest}, ${archive.bytes}, ${archive.files}, ${archive.message ?? ''},
-          ${archive.commit ? JSON.stringify(archive.commit) : null}, 'QUEUED', 'QUEUED', '{}', ${clock.now()})`)
+          ${archive.commit ? JSON.stringify(archive.commit) : null},
+          ${archive.promotion ? JSON.stringify(archive.promotion) : null}, 'QUEUED', 'QUEUED', '{}', ${clock.now()})`)
+      await notifyBelow(tx, environmentId, `builds/${id}`)
+    },
+
+    /**
+     * Records the output of a build as one of another environment too: it stays when the other environment is deleted. The time
+     * of its start stays that of the build, since that says how old its content is.
+     */
+    async insertPromoted(
+      tx: Transaction,
+      { accountId, environmentId }: BuildPath,
+      { id, operationId, promotion }: { id: string; operationId: string; promotion: Promotion },
+    ) {
+      await tx.query(statement`
+        INSERT INTO builds (id, account_id, environment_id, operation_id, trigger_name, is_clean, is_forced, archive_digest,
+          archive_bytes, archive_files, message, git_commit, promoted_from, state, phase, plan, tools, inputs, output_digest,
+          output_bytes, output_files, packages_id, from_snapshot, durations, create_time, start_time, finish_time)
+        SELECT ${id}, ${accountId}, ${environmentId}, ${operationId}, 'PROMOTE', 0, 0, archive_digest, archive_bytes,
+          archive_files, message, git_commit, ${JSON.stringify(promotion)}, 'SUCCEEDED', 'DONE', plan, tools, inputs,
+          output_digest, output_bytes, output_files, packages_id, from_snapshot, '{}', ${clock.now()}, start_time, ${clock.now()}
+        FROM builds WHERE id = ${promotion.build} AND account_id = ${accountId} AND output_digest IS NOT NULL`)
       await notifyBelow(tx, environmentId, `builds/${id}`)
     },
 
@@ -68,6 +102,9 @@ export function createBuilds({ newId, notifyBelow, ...parts }: Parts) {
     },
     async enter(id: string, phase: resources.Phase, durations: Build['durations']) {
       await change(id, statement`phase = ${phase}, durations = ${JSON.stringify(durations)}`)
+    },
+    async seen(id: string, inputs: BuildInputs) {
+      await change(id, statement`inputs = ${JSON.stringify(inputs)}`)
     },
     async planned(id: string, plan: Plan) {
       await change(id, statement`plan = ${JSON.stringify(plan)}`)
@@ -81,6 +118,9 @@ export function createBuilds({ newId, notifyBelow, ...parts }: Parts) {
     /** Recorded at once, so that the tenant sees it while the second attempt runs. */
     async retried(id: string, first: FirstFailure) {
       await change(id, statement`first_failure = ${JSON.stringify(first)}`)
+    },
+    async madeFromSnapshot(id: string, from: FromSnapshot | null) {
+      await change(id, statement`from_snapshot = ${from && JSON.stringify(from)}`)
     },
     async used(id: string, caches: readonly CacheUse[]) {
       await change(id, statement`caches = ${JSON.stringify(caches)}`)
@@ -109,16 +149,30 @@ export function createBuilds({ newId, notifyBelow, ...parts }: Parts) {
 
     /**
      * A build ends once: one that is over stays as it is. Without an output it keeps the packages that it installed for the
-     * next build, unless no lockfile pins them: the next build would not find those.
+     * next build, unless the app has no lockfile: the next build would not find those.
      */
     async end(tx: Transaction, id: string, ended: BuildEnding) {
       const set = statement`state = ${ended.state}, phase = 'DONE', durations = ${JSON.stringify(ended.durations)},
         failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()},
-        is_unchanged = ${ended.isUnchanged ? 1 : 0}, is_held = ${ended.isHeld ? 1 : 0},
+        is_unchanged = ${ended.isUnchanged ? 1 : 0}, is_held = ${ended.heldReason ? 1 : 0}, held_reason = ${ended.heldReason ?? null},
         suspicion = ${ended.suspected ? JSON.stringify(ended.suspected) : null},
-        packages_id = CASE WHEN output_digest IS NULL AND packages_id IN (SELECT id FROM packages WHERE wanted = id)
+        packages_id = CASE WHEN output_digest IS NULL AND packages_id IN (
+          SELECT id FROM packages WHERE wanted = id OR wanted LIKE ${`${UNLOCKED}%`})
           THEN NULL ELSE packages_id END`
       await changeAndNotify(tx, statement`UPDATE builds SET ${set} WHERE id = ${id} AND finish_time IS NULL`)
+    },
+
+    /** What was found about a promoted build, which had ended before. With `heldReason` it is held. */
+    async judged(
+      tx: Transaction,
+      id: string,
+      { heldReason, suspected }: Pick<BuildEnding, 'heldReason' | 'suspected'>,
+    ) {
+      await changeAndNotify(
+        tx,
+        statement`UPDATE builds SET is_held = ${heldReason ? 1 : 0}, held_reason = ${heldReason ?? null},
+          suspicion = ${suspected ? JSON.stringify(suspected) : null} WHERE id = ${id}`,
+      )
     },
 
     async makeClean(tx: Transaction, id: string) {

@@ -95,7 +95,7 @@ export function createBuildReads({ sql, clock, requestersOf }: ReadParts) {
     async latestOf(environmentIds: readonly string[]): Promise<Map<string, LatestBuild>> {
       if (environmentIds.length === 0) return new Map()
       const found = await sql.query<LatestRow>(statement`
-        SELECT id, environment_id, trigger_name, state, phase, failure, is_held, create_time, finish_time FROM builds
+        SELECT id, environment_id, trigger_name, state, phase, failure, is_held, held_reason, create_time, finish_time FROM builds
         WHERE id IN (
           SELECT (SELECT MAX(b.id) FROM builds b WHERE b.environment_id = wanted.column1)
           FROM (VALUES ${rows(environmentIds.map((id) => [id]))}) AS wanted)`)

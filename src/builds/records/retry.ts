@@ -46,6 +46,7 @@ const CACHES_MAY_CAUSE: Record<BuildFailure, boolean | 'MODULE'> = {
   START_TIMEOUT: false,
   PORT_NOT_BOUND: false,
   SUSPICIOUS_OUTPUT: false,
+  CHECK_FAILED: false,
 }
 
 const CACHES_IN_WORDS: Record<CacheUse['cache'], string> = {

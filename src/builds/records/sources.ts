@@ -94,6 +94,16 @@ export function createSources({ sql, clock, notifyBelow }: { sql: Sql; clock: Cl
           archive_files = ${files}`)
     },
 
+    /** An archive of another environment is live now. It takes the place of the newest upload, and of a pin. */
+    async promoted(tx: Transaction, environmentId: string, { digest, bytes, files }: SourceArchive) {
+      await tx.query(statement`
+        INSERT INTO sources (environment_id, archive_digest, archive_bytes, archive_files)
+        VALUES (${environmentId}, ${digest}, ${bytes}, ${files})
+        ON CONFLICT (environment_id) DO UPDATE SET archive_digest = ${digest}, archive_bytes = ${bytes},
+          archive_files = ${files}, ${NO_PIN}`)
+      await retarget(tx, environmentId)
+    },
+
     /**
      * An upload was cancelled. If it was the newest, the upload before it replaces it, so that a rebuild does not make the
      * cancelled upload live. It may still be unfinished, or have an output that is retained, and its archive with it. Otherwise
@@ -104,7 +114,7 @@ export function createSources({ sql, clock, notifyBelow }: { sql: Sql; clock: Cl
       type Before = { archive_digest: Digest; archive_bytes: number; archive_files: number }
       const [uploaded] = await tx.query<Before>(statement`
         SELECT ${columns} FROM builds
-        WHERE environment_id = ${environmentId} AND trigger_name = 'UPLOAD'
+        WHERE environment_id = ${environmentId} AND trigger_name IN ('UPLOAD', 'PROMOTE')
           AND ((finish_time IS NULL AND archive_digest <> ${digest}) OR (state = 'SUCCEEDED' AND output_digest IS NOT NULL))
         ORDER BY id DESC LIMIT 1`)
       const [good] = await tx.query<Before>(statement`

@@ -1,6 +1,6 @@
 /**
  * The caches that an environment keeps between its builds, beside installed packages: the store of the package manager, and
- * the caches of compilers. Content that a build fetched from a CMS is never kept, since it would be published again.
+ * the caches of compilers, and the lockfile of an app that has none. Content that a build fetched from a CMS is never kept, since it would be published again.
  *
  * A build works on copies or on an overlay, and `commit` writes them back once it has succeeded. Until then, and if the
  * process dies, the caches stay unchanged.
@@ -13,6 +13,7 @@ import { absent, removeTree } from '../../base/index.ts'
 import type { Mount, Overlay } from '../../engines/index.ts'
 import type { LineLog } from '../../storage/index.ts'
 import type { Plan } from '../plan/plan.ts'
+import { keepLockfile, type Lockfile, readLockfile } from './kept-lockfile.ts'
 import { bytesInWords, inWords } from './log-words.ts'
 import { isEmpty, isFolderIn, sizeOf } from './untrusted-folder.ts'
 import type { Workspace } from './workspace.ts'
@@ -56,6 +57,7 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
   const cacheKey = JSON.stringify({ framework, node, rootDirectory, adapter })
   let storeChanges: string | undefined
   let gathered: string | undefined
+  let lockfile: Lockfile | undefined
 
   function note(cache: CacheUse['cache'], state: CacheUse['state'], bytes: number) {
     uses.set(cache, { cache, state, bytes })
@@ -73,8 +75,10 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
     /** Whether this build used anything of earlier builds. */
     isWarm: (): boolean => [...uses.values()].some(({ state }) => state === 'HIT'),
 
-    /** The store of the package manager, mounted during an install. */
-    async store(): Promise<{ mount: Mount; overlays: Overlay[] }> {
+    /** Where the store of the package manager is kept. */
+    storeFolder: store,
+    /** The store of the package manager, mounted during an install. `above`: a layer that goes before what the store has. */
+    async store(above?: string): Promise<{ mount: Mount; overlays: Overlay[] }> {
       if (isClean && !workspace.isLayered) await removeTree(store)
       await mkdir(store, { recursive: true, mode: 0o755 })
       await changeOwner(workspace.user, store)
@@ -82,9 +86,19 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
       note('store', isClean ? 'DROPPED' : isFilled ? 'HIT' : 'MISS', 0)
       if (!workspace.isLayered) return { mount: { from: store, to: CACHE, isWritable: true }, overlays: [] }
       const below = isClean ? await workspace.makeFolder('no-store') : store
-      const { overlay, changes } = await workspace.overlay('store', [below])
+      const { overlay, changes } = await workspace.overlay('store', [...(above ? [above] : []), below])
       storeChanges = changes
       return { mount: { from: overlay.at, to: CACHE, isWritable: true }, overlays: [overlay] }
+    },
+
+    /** The lockfile of the last good build of an app that has none, where the same files decide. */
+    async lockfile(basis: string): Promise<Lockfile | undefined> {
+      const found = isClean ? undefined : await readLockfile(folder)
+      return found?.basis === basis ? found : undefined
+    },
+    /** For the next build, if this one succeeds. */
+    keepLockfile(made: Lockfile) {
+      lockfile = made
     },
 
     /** Node's own compile cache, mounted during the build. */
@@ -132,6 +146,7 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
     /** After a successful build: the gathered caches replace the kept ones, and the store gets its new files. */
     async commit() {
       if (gathered) await keepCompiled(gathered)
+      await keepLockfile(folder, lockfile)
       if (storeChanges) {
         if (isClean) await removeTree(store)
         await merge(storeChanges, store)

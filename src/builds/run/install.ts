@@ -13,13 +13,15 @@ import { Problem } from '../../contract/index.ts'
 import type { Digest } from '../../storage/index.ts'
 import type { Missing } from '../diagnose/native-packages.ts'
 import type { Lockfile } from '../isolated/lockfile.ts'
-import { missingNatives, PLATFORM, readInstalled, readNpmLockfile } from '../isolated/npm-lockfile.ts'
+import { MACHINE, missingNatives, readInstalled, readNpmLockfile } from '../isolated/npm-lockfile.ts'
 import { packageStoreOf } from '../isolated/on-demand.ts'
 import type { Install, Plan } from '../plan/plan.ts'
 import type { BuildCaches } from './caches.ts'
+import { type Lockfile as KeptLockfile, lockfileLayer, writtenLockfile } from './kept-lockfile.ts'
 import { inWords } from './log-words.ts'
-import type { PackageStore, Packages } from './packages.ts'
+import { type PackageStore, type Packages, UNLOCKED } from './packages.ts'
 import { type Runner, runStep } from './step.ts'
+import type { TarballStore } from './tarballs.ts'
 import { SWITCHES } from './tool-variables.ts'
 import { openFileIn, sizeOf, textIn } from './untrusted-folder.ts'
 import { type View, WORK, type Workspace } from './workspace.ts'
@@ -29,6 +31,7 @@ export type Installation = {
   workspace: Workspace
   caches: BuildCaches
   packages: PackageStore
+  tarballs: TarballStore
   archive: Digest
   accountId: string
   environmentId: string
@@ -50,6 +53,8 @@ export type Installed = {
   layer: string
   /** Native packages that should be there, as far as that is known. */
   missing: readonly Missing[]
+  /** What was installed now, by the checksums of the lockfile: other apps of the account may use these downloads. */
+  tarballs: readonly string[]
 } | null
 
 /** Without overlays the packages are installed into the source, and the result is null. */
@@ -57,46 +62,72 @@ export async function install(runner: Runner, given: Installation, step: Install
   const { plan, workspace, packages } = given
   const { log } = runner
   if (!workspace.isLayered) {
-    await runStep(runner, await stepOf(given, step, await workspace.view('install', []), given.variables))
+    await runStep(
+      runner,
+      await stepOf(given, step, await workspace.view('install', []), { variables: given.variables }),
+    )
     return null
   }
   const variables =
     step.inputs === null ? given.variables : installerVariables(given, await namesInSettings(given, step))
   const lockfile = await npmLockfileOf(given)
-  const wanted = await digestOfInputs(runner, given, step, { variables, lockfile })
-  const found = wanted === null || given.isClean ? undefined : await packages.find(wanted)
+  const basis = await digestOfInputs(runner, given, step, { variables, lockfile })
+  const isLocked = Boolean(plan.packageManager?.lockfile)
+  const kept = isLocked ? undefined : await given.caches.lockfile(basis)
+  const wanted = isLocked ? basis : kept && unlockedDigest(kept)
+  const found = wanted === undefined || given.isClean ? undefined : await packages.find(wanted)
   if (found && (await given.claim(found.id))) {
-    log.say(
-      'INSTALLING',
-      `Nothing to install: ${basisOf(plan, step)} unchanged, ${inWords(found)} of packages are reused.`,
-    )
+    log.say('INSTALLING', `Nothing to install: ${reasonToReuse(plan, step)} ${inWords(found)} of packages are reused.`)
+    if (kept) given.caches.keepLockfile(kept)
     given.caches.note('packages', 'HIT', found.bytes)
     const layer = packages.folderOf(found.id)
-    return { packages: found, layer, missing: await missingPackages(given, lockfile, join(layer, step.folder)) }
+    const installed = join(layer, step.folder)
+    const missing = await missingPackages(await lockfileOfInstalled(given, lockfile, installed), installed)
+    return { packages: found, layer, missing, tarballs: [] }
   }
   given.caches.note('packages', given.isClean ? 'DROPPED' : 'MISS', 0)
-  if (wanted === null)
-    log.say(
-      'INSTALLING',
-      'There is no lockfile: the package manager chooses the versions now, and they may differ next time.',
-    )
+  if (!isLocked) log.say('INSTALLING', kept ? SAME_VERSIONS : NEW_VERSIONS)
   const below = step.inputs === null ? workspace.source : await copyInputs(workspace, step.inputs)
-  const view = await workspace.view('install', [below])
-  await runStep(runner, await stepOf(given, step, view, variables))
+  const view = await workspace.view('install', [...(kept ? [await lockfileLayer(workspace, kept)] : []), below])
+  const shared = await sharedTarballs(runner, given, lockfile)
+  await runStep(runner, await stepOf(given, step, view, { variables, shared }))
   const changes = view.layers[0] as string
   // The next build may run as another user. Write access is harmless: builds write to a layer of their own.
   if (workspace.user) await promisify(execFile)('chmod', ['-R', 'a+rwX', changes])
   const size = await sizeOf(changes)
   log.say('INSTALLING', `Installed ${inWords(size)}.`)
-  const missing = await missingPackages(given, lockfile, join(changes, step.folder))
+  const known = await lockfileOfInstalled(given, lockfile, join(changes, step.folder))
+  const missing = await missingPackages(known, join(changes, step.folder))
   for (const native of missing.slice(0, MAX_NAMED)) log.say('INSTALLING', missingSentence(native))
   const id = packages.newId()
-  const fresh: Packages = { id, wanted: wanted ?? id, ...size }
+  const written = isLocked ? undefined : ((await lockfileIn(given, step, { changes, basis })) ?? kept)
+  if (written) given.caches.keepLockfile(written)
+  const fresh: Packages = { id, wanted: isLocked ? basis : written ? unlockedDigest(written) : id, ...size }
   // Kept before the build begins: if it fails, the next build with the same lockfile can still use them.
   await given.admit(fresh)
   await packages.keep(changes, id)
   given.caches.saved('packages', size.bytes)
-  return { packages: fresh, layer: packages.folderOf(id), missing }
+  return { packages: fresh, layer: packages.folderOf(id), missing, tarballs: known?.tarballs ?? [] }
+}
+
+const NEW_VERSIONS =
+  'There is no lockfile: the package manager chooses the versions now. Rebuilds use the same ones until package.json changes; a Clean Rebuild looks for newer ones.'
+const SAME_VERSIONS =
+  'There is no lockfile: the versions of the last good build are installed again. A Clean Rebuild looks for newer ones.'
+
+/** What packages without a lockfile of the app are found by. */
+const unlockedDigest = ({ basis, path, text }: KeptLockfile): string =>
+  `${UNLOCKED}${createHash('sha256')
+    .update(JSON.stringify([basis, path, text]))
+    .digest('hex')}`
+
+async function lockfileIn(
+  { plan }: Installation,
+  { folder }: Install,
+  { changes, basis }: { changes: string; basis: string },
+): Promise<KeptLockfile | undefined> {
+  const { lockfiles } = await packageStoreOf(plan.packageManager)
+  return writtenLockfile(changes, { basis, folder, names: lockfiles })
 }
 
 /** Undefined where another package manager installs, or where there is no lockfile. */
@@ -108,25 +139,46 @@ async function npmLockfileOf({ plan, workspace }: Installation): Promise<Lockfil
 const MAX_NAMED = 20
 const MAX_NAME_LENGTH = 214
 
+/** For an app without a lockfile, the one that npm has written beside the packages. Other managers leave none. */
+async function lockfileOfInstalled({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
+  return plan.packageManager?.name === 'npm' ? (lockfile ?? (await readInstalled(installed))) : undefined
+}
+
 /**
  * npm does not report a missing package for this platform, and the build fails later with a misleading message. Other
  * managers leave no file from which this can be seen quickly.
  */
-async function missingPackages({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
-  if (plan.packageManager?.name !== 'npm') return []
-  const known = lockfile ?? (await readInstalled(installed))
-  return known ? missingNatives(known, installed) : []
-}
+const missingPackages = async (known: Lockfile | undefined, installed: string): Promise<readonly Missing[]> =>
+  known ? missingNatives(known, installed) : []
 
 function missingSentence({ name, parent }: Missing): string {
   const who = parent ? `, which ${parent.name.slice(0, MAX_NAME_LENGTH)} ${parent.version} asks for` : ''
-  return `The native package ${name.slice(0, MAX_NAME_LENGTH)} is missing for ${PLATFORM.os}-${PLATFORM.cpu}${who}.`
+  return `The native package ${name.slice(0, MAX_NAME_LENGTH)} is missing for ${MACHINE.os}-${MACHINE.cpu}${who}.`
 }
 
-async function stepOf(given: Installation, step: Install, view: View, variables: Readonly<Record<string, string>>) {
+/** A layer for the store with what the lockfile asks for and builds of the account have downloaded before. */
+async function sharedTarballs(
+  { log }: Runner,
+  { plan, tarballs, accountId, workspace, isClean }: Installation,
+  lockfile: Lockfile | undefined,
+): Promise<string | undefined> {
+  const { tarballs: path } = await packageStoreOf(plan.packageManager)
+  if (isClean || !lockfile || path === undefined) return undefined
+  const laid = await tarballs.lay(accountId, lockfile.tarballs, { workspace, path })
+  if (!laid) return undefined
+  log.say('INSTALLING', `Downloaded before by a build of this account, and checked: ${inWords(laid)} of packages.`)
+  return laid.layer
+}
+
+async function stepOf(
+  given: Installation,
+  step: Install,
+  view: View,
+  { variables, shared }: { variables: Readonly<Record<string, string>>; shared?: string | undefined },
+) {
   const { plan, caches, environment, deadlineMs } = given
   const store = await packageStoreOf(plan.packageManager)
-  const kept = await caches.store()
+  const kept = await caches.store(shared)
   return {
     phase: 'INSTALLING' as const,
     argv: step.argv,
@@ -140,18 +192,17 @@ async function stepOf(given: Installation, step: Install, view: View, variables:
 }
 
 /**
- * A digest of everything that the result depends on; null when no lockfile pins the versions. npm checks the files of its
- * store against the lockfile, so its result is shared by all environments of the account; results of other managers are used
- * by one environment only.
+ * A digest of everything that the result depends on, beside the time of the install where the app has no lockfile. npm checks
+ * the files of its store against the lockfile, so its result is shared by all environments of the account; results of other
+ * managers are used by one environment only.
  */
 async function digestOfInputs(
   { toolchain }: Runner,
   given: Installation,
   { argv, folder, inputs }: Install,
   { variables, lockfile }: { variables: Readonly<Record<string, string>>; lockfile: Lockfile | undefined },
-): Promise<string | null> {
+): Promise<string> {
   const { plan, workspace, archive } = given
-  if (!plan.packageManager?.lockfile) return null
   const isVerified = (await packageStoreOf(plan.packageManager)).isVerified
   const isShared = inputs !== null && isVerified && lockfile?.isPinned === true
   const hash = createHash('sha256')
@@ -220,5 +271,8 @@ function installerVariables({ variables }: Installation, named: ReadonlySet<stri
 const INSTALLER_VARIABLE =
   /^(npm_|NPM_|YARN_|PNPM_|BUN_|NODE_(?!ENV$)|npm-)|(_MIRROR|_CDNURL|_BINARY_HOST|_SKIP_(CHROMIUM_|BROWSER_)?DOWNLOAD)$/
 
-const basisOf = ({ packageManager }: Plan, { inputs }: Install): string =>
-  inputs === null ? 'the source is' : `${packageManager?.lockfile} is`
+function reasonToReuse({ packageManager }: Plan, { inputs }: Install): string {
+  const lockfile = packageManager?.lockfile
+  if (lockfile) return `${inputs === null ? 'the source' : lockfile} is unchanged,`
+  return `${inputs === null ? 'the source' : 'package.json'} is unchanged and there is no lockfile, so the versions of the last good build are used again (a Clean Rebuild looks for newer ones), and`
+}

@@ -2,9 +2,11 @@
  * The outputs of builds: immutable folders, each named by the digest of its content. A folder is moved into place by one
  * rename, so a name that exists is complete; the same output of one owner is stored once.
  */
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { absent, createTurns, removeTree } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { checkDigest, type Digest } from '../../storage/index.ts'
@@ -101,6 +103,14 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
 
     async has(digest: Digest): Promise<boolean> {
       return exists(place(digest))
+    },
+
+    /** Lets users of other environments read all of its files. None is changed otherwise, and links are not followed. */
+    async makeReadable(digest: Digest) {
+      const folders = [join(place(digest), 'files'), join(place(digest), 'source')]
+      const found = await Promise.all(folders.map(exists))
+      const args = ['-R', 'o+rX', '--', ...folders.filter((_, index) => found[index])]
+      await promisify(execFile)('chmod', args, { env: { PATH: '/usr/bin:/bin' } })
     },
 
     /** Puts back an output whose files are gone. `fill` writes the folders of a draft that become those of the output. */

@@ -11,9 +11,12 @@ import type { Size } from './untrusted-folder.ts'
 
 export type Packages = Size & {
   id: string
-  /** A digest of the inputs that they were installed from; their own id where no lockfile pins them. */
+  /** A digest of the inputs that they were installed from; their own id where no lockfile tells the versions. */
   wanted: string
 }
+
+/** How `wanted` begins where the app has no lockfile, and the package manager has written one. */
+export const UNLOCKED = 'unlocked-'
 
 type Parts = { sql: Sql; clock: Clock; newId: NewId; folder: string }
 

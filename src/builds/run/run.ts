@@ -8,10 +8,12 @@ import { hostsAsked } from '../diagnose/hosts.ts'
 import { needsPrograms, type Plan } from '../plan/plan.ts'
 import type { Toolchain, Toolchains } from '../toolchain/index.ts'
 import type { BuildCaches } from './caches.ts'
+import { beginContent, type RunContent } from './content.ts'
 import { type Installed, install } from './install.ts'
 import { findOutput, type OutputFolders } from './output-folder.ts'
 import type { PackageStore, Packages } from './packages.ts'
 import { type Runner, runStep } from './step.ts'
+import type { TarballStore } from './tarballs.ts'
 import { SWITCHES } from './tool-variables.ts'
 import { isAnythingIn } from './untrusted-folder.ts'
 import { WORK, type Workspace } from './workspace.ts'
@@ -23,6 +25,7 @@ export const DEFAULT_DEADLINES: Deadlines = { installMs: 10 * 60_000, buildMs: 2
 export type RunParts = {
   engine: Engine
   packages: PackageStore
+  tarballs: TarballStore
   deadlines: Deadlines
   limits: Limits
   networks: Pick<Networks, 'open'> | undefined
@@ -47,6 +50,8 @@ export type Run = {
   enter(phase: 'INSTALLING' | 'BUILDING'): Promise<void>
   claim(packagesId: string): Promise<boolean>
   admit(packages: Packages): Promise<void>
+  /** What records the answers of the CMS. */
+  content?: RunContent | undefined
   /** Called at the end of a build, successful or not, where its contacts can be known. */
   contacted(contacts: readonly Contact[]): Promise<void>
 }
@@ -54,7 +59,8 @@ export type Run = {
 /** The given plan, with the output that the build turned out to have. */
 export type Made = { plan: Plan; output: OutputFolders; installed: Installed }
 
-export async function runPlan({ engine, packages, deadlines, limits, networks }: RunParts, run: Run): Promise<Made> {
+export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
+  const { engine, packages, tarballs, deadlines, limits, networks } = parts
   const { plan, workspace, toolchain, caches, log, signal } = run
   await using network = await openNetwork(networks, run)
   const { name: packageManager = null, lockfile = null } = plan.packageManager ?? {}
@@ -69,7 +75,7 @@ export async function runPlan({ engine, packages, deadlines, limits, networks }:
     await run.enter('INSTALLING')
     installed = await install(
       runner,
-      { ...run, packages, variables: run.variables, environment, deadlineMs: deadlines.installMs },
+      { ...run, packages, tarballs, variables: run.variables, environment, deadlineMs: deadlines.installMs },
       plan.install,
     )
   }
@@ -84,25 +90,31 @@ export async function runPlan({ engine, packages, deadlines, limits, networks }:
     const parts = { plan, workspace, view, adapters: run.adapters, isClean: run.isClean, deadlineMs }
     const placed = adapter && (await placeAdapter(runner, parts, adapter))
     const nodeCache = await caches.nodeCache()
-    await runStep(runner, {
-      phase: 'BUILDING',
-      argv: plan.build.argv,
-      cwd: join(WORK, plan.rootDirectory),
-      environment: {
-        ...heapWithin(limits),
-        ...nodeCache.environment,
-        ...SWITCHES,
-        ...plan.environment,
-        ...withoutForeignPresets(run),
-        ...run.metadata,
-        ...adapter?.environment,
-        ...environment,
+    const content = await beginContent(runner, run)
+    const signals = AbortSignal.any([signal, ...(content ? [content.signal] : [])])
+    await runStep(
+      { ...runner, signal: signals },
+      {
+        phase: 'BUILDING',
+        argv: plan.build.argv,
+        cwd: join(WORK, plan.rootDirectory),
+        environment: {
+          ...heapWithin(limits),
+          ...nodeCache.environment,
+          ...SWITCHES,
+          ...plan.environment,
+          ...withoutForeignPresets(run),
+          ...run.metadata,
+          ...adapter?.environment,
+          ...environment,
+          ...content?.environment,
+        },
+        view,
+        mounts: [nodeCache.mount, ...(content?.mounts ?? [])],
+        deadlineMs,
+        missing: installed?.missing ?? [],
       },
-      view,
-      mounts: [nodeCache.mount],
-      deadlineMs,
-      missing: installed?.missing ?? [],
-    })
+    ).finally(() => content?.end())
     await placed?.remove()
     await caches.gather(changes)
   }

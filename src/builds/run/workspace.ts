@@ -19,6 +19,10 @@ export type View = {
 /** The path of the work folder inside the sandbox is always the same, since tools write absolute paths into their output. */
 export const WORK = '/app'
 
+/** The folder with content that an earlier build has recorded. */
+export const EARLIER_CONTENT = 'content-earlier'
+const KEPT: ReadonlySet<string> = new Set(['source', EARLIER_CONTENT])
+
 type Parts = { folder: string; user: Job['user']; isLayered: boolean }
 
 export function createWorkspace({ folder, user, isLayered }: Parts) {
@@ -85,9 +89,9 @@ export function createWorkspace({ folder, user, isLayered }: Parts) {
       await mkdir(folder, { recursive: true, mode: 0o711 })
     },
 
-    /** As after unpacking, for a second attempt. */
+    /** As after unpacking, for a second attempt; with the recorded content that it may need. */
     async keepOnlySource() {
-      for (const name of await readdir(folder)) if (name !== 'source') await removeStep(join(folder, name))
+      for (const name of await readdir(folder)) if (!KEPT.has(name)) await removeStep(join(folder, name))
     },
   }
 }

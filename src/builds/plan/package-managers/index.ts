@@ -17,15 +17,19 @@ export type Store = {
   environment: Record<string, string>
   /** Whether the manager checks files of the store against the checksums of the lockfile. */
   isVerified: boolean
+  /** Within the folder for stores: each tarball under its SHA-512. Undefined where they cannot be shared. */
+  tarballs: string | undefined
+  /** The names of the manager's lockfiles. */
+  lockfiles: readonly string[]
 }
 
 /** Where the folder for stores is mounted during an install. */
 const STORES = '/cache'
 
 export function storeOf(name: PackageManager['name'], version: string): Store {
-  const manager = managerOf(name, version)
-  const folder = manager.storeFolder
-  return { folder, environment: manager.store(`${STORES}/${folder}`, version), isVerified: manager.isVerified }
+  const { storeFolder: folder, tarballFolder, store, isVerified, lockfiles } = managerOf(name, version)
+  const tarballs = tarballFolder && `${folder}/${tarballFolder}`
+  return { folder, tarballs, environment: store(`${STORES}/${folder}`, version), isVerified, lockfiles }
 }
 
 function managerOf(name: PackageManager['name'], version: string) {

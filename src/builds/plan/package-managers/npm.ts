@@ -13,5 +13,6 @@ export const npm: Manager = {
   environment: () => ({}),
   store: (folder) => ({ npm_config_cache: folder }),
   storeFolder: 'npm',
+  tarballFolder: '_cacache/content-v2/sha512',
   isVerified: true,
 }

@@ -23,6 +23,11 @@ export type Manager = {
   /** Variables that make it use a folder as its store. */
   store(folder: string, version: string): Record<string, string>
   storeFolder: string
+  /**
+   * Where its store has each tarball under its SHA-512, if it takes it from there by the checksum of the lockfile alone and
+   * checks it against that.
+   */
+  tarballFolder?: string
   /** Whether it checks files of its store against the checksums of the lockfile. */
   isVerified: boolean
 }
