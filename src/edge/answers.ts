@@ -1,14 +1,14 @@
 /**
  * Answers a request according to the target of its host name: a static file, the cache, the app, or a page of the edge.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { EdgeCache } from './cache/index.ts'
 import type { PlainRequest } from './fast-path/request.ts'
 import { hasBody } from './http/headers.ts'
 import { PAGES, type Page, sendPage } from './http/pages.ts'
 import { sendRedirect } from './http/redirect.ts'
-import type { Visit } from './http/visit.ts'
+import type { ReadResponse, ReadVisit, Visit } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
 import type { RequestProxy } from './proxy/proxy.ts'
 import { refuseUpgrade, type Upgrade, type Upgrades } from './proxy/upgrade.ts'
@@ -35,7 +35,7 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
     socket.destroy()
   }
 
-  function fail(response: ServerResponse, error: unknown) {
+  function fail(response: ReadResponse, error: unknown) {
     // A client that disconnected is no fault of ours.
     if (!response.destroyed) report(error)
     sendPage(response, error instanceof UnreadableManifest ? PAGES.unreadable : PAGES.fault)
@@ -86,6 +86,19 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
       answer(visit, target).catch((error) => fail(visit.response, error))
     },
 
+    /** The same for a plain request to an app. */
+    fetchOrFail(visit: ReadVisit, target: Routed | undefined) {
+      try {
+        if (target?.kind === 'server') cache.answer(visit, target)
+        else sendPage(visit.response, pageOf(target))
+      } catch (error) {
+        fail(visit.response, error)
+      }
+    },
+
+    /** Whether a file of an earlier deployment may answer, which is looked up first. */
+    mayBeEarlier: (path: string, target: Routed): boolean => statics.mayBeEarlier({ path }, target),
+
     /**
      * Answers with a file that an earlier deployment of a server left. Where there is none, the request goes on. The
      * file is looked up before the server is asked, or woken: the index has no file of the live deployment. A static
@@ -120,6 +133,8 @@ export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts
     fail,
   }
 }
+
+export type Answers = ReturnType<typeof createAnswers>
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 

@@ -6,6 +6,7 @@
 import type { Socket } from 'node:net'
 import { lengthOf, statusOf, type Wire } from './http/wire.ts'
 import type { PathCounts, Paths } from './paths.ts'
+import type { FirstVisit, FirstVisits } from './visits/first-visits.ts'
 
 export type Counts = {
   requests: number
@@ -21,7 +22,12 @@ export type Counts = {
   latencies: number[]
   /** The most requested paths, where they are counted. */
   paths?: PathCounts
+  /** The first pages after a switch or a purge. */
+  firstVisits?: FirstVisit[]
 }
+
+/** `isAwaited`: the next page may be the first one after a switch or a purge. */
+type Tally = Counts & { isAwaited: boolean }
 
 /** Saved figures of earlier days use these bounds: changing them makes those unusable. */
 export const LATENCY_BOUNDS_MS: readonly number[] = [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
@@ -40,16 +46,20 @@ export type Counted = {
 type ConnectionBytes = { countedBytes: number; answers: number }
 
 /** Without `paths`, no paths are counted. */
-export function createCounts(paths?: () => Paths | undefined) {
+export function createCounts(
+  paths?: () => Paths | undefined,
+  firstVisits?: () => Pick<FirstVisits, 'isAwaited' | 'take'>,
+) {
   const lines = new WeakMap<Socket, ConnectionBytes>()
   const open = new Set<Counted>()
-  let counts = new Map<string, Counts>()
+  let counts = new Map<string, Tally>()
 
-  function of(environment: string): Counts {
+  function of(environment: string): Tally {
     const known = counts.get(environment)
     if (known) return known
     const latencies = new Array<number>(LATENCY_BOUNDS_MS.length + 1).fill(0)
-    const made: Counts = { requests: 0, hits: 0, bytes: 0, errors: 0, statuses: [0, 0, 0], latencies }
+    const isAwaited = firstVisits?.().isAwaited(environment) ?? false
+    const made: Tally = { requests: 0, hits: 0, bytes: 0, errors: 0, statuses: [0, 0, 0], latencies, isAwaited }
     counts.set(environment, made)
     return made
   }
@@ -63,8 +73,9 @@ export function createCounts(paths?: () => Paths | undefined) {
     of(environment).bytes += bytes
   }
 
-  function answered(counted: Counted, status: number, isHit: boolean) {
-    if (counted.isAnswered) return
+  /** Returns whether a page is awaited. */
+  function answered(counted: Counted, status: number, isHit: boolean): boolean {
+    if (counted.isAnswered) return false
     counted.isAnswered = true
     const mine = of(counted.environment)
     const at = bucketOf(performance.now() - counted.startMs)
@@ -73,11 +84,15 @@ export function createCounts(paths?: () => Paths | undefined) {
     addStatus(mine, status)
     if (counted.target !== undefined) paths?.()?.count(counted.environment, counted.target, status)
     mine.latencies[at] = (mine.latencies[at] as number) + 1
+    return mine.isAwaited
   }
 
   return {
-    /** For the fast path: the response was in memory, so its latency is not measured and counts as the lowest. */
-    quick(environment: string, target: string, wire: Wire) {
+    /**
+     * For the fast path: the response was in memory, so its latency is not measured and counts as the lowest. Returns whether a
+     * page is awaited.
+     */
+    quick(environment: string, target: string, wire: Wire): boolean {
       const mine = of(environment)
       const status = statusOf(wire)
       addStatus(mine, status)
@@ -86,6 +101,13 @@ export function createCounts(paths?: () => Paths | undefined) {
       mine.hits++
       mine.bytes += lengthOf(wire)
       mine.latencies[0] = (mine.latencies[0] as number) + 1
+      return mine.isAwaited
+    },
+
+    /** Whether answers of this environment tell that a page is awaited. */
+    setAwaited(environment: string, isAwaited: boolean) {
+      const mine = counts.get(environment)
+      if (mine) mine.isAwaited = isAwaited
     },
 
     begin(environment: string, socket: Socket, target?: string): Counted {
@@ -114,7 +136,9 @@ export function createCounts(paths?: () => Paths | undefined) {
       for (const counted of open) addBytes(counted)
       if (counts.size === 0) return undefined
       for (const [environment, counted] of paths?.()?.take() ?? []) of(environment).paths = counted
-      const taken = Object.fromEntries(counts)
+      for (const [environment, visits] of firstVisits?.().take() ?? []) of(environment).firstVisits = visits
+      const taken: Record<string, Counts> = {}
+      for (const [environment, { isAwaited: _, ...counted }] of counts) taken[environment] = counted
       counts = new Map()
       return taken
     },

@@ -1,6 +1,7 @@
 export type { Inspection, Purge, StoredObject } from './cache/index.ts'
 export { type Counts, LATENCY_BOUNDS_MS } from './counts.ts'
 export type { PortalSettings } from './front-door/portal.ts'
+export { contentTypeOf } from './http/content-types.ts'
 export type { PathCounts } from './paths.ts'
 export { createEdgeTls } from './process/edge-tls.ts'
 export { type Edges, listenToEdges } from './process/edges.ts'

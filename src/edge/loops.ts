@@ -15,11 +15,10 @@
  * end, and those that wait go on. Of requests of an app to itself there are more with each visit that is in progress, so that
  * visits do not wait for each other. Those of other apps and of builds are counted apart: they are visits to the app.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Forwarded } from './http/forwarded.ts'
 import { hopsOf } from './http/hops.ts'
 import { PAGES, sendPage } from './http/pages.ts'
-import type { Visit } from './http/visit.ts'
+import type { ReadRequest, ReadResponse, ReadVisit } from './http/visit.ts'
 import type { Limits } from './limits.ts'
 import type { InFlight } from './proxy/in-flight.ts'
 import type { Routed, ServerTarget } from './routes.ts'
@@ -51,10 +50,10 @@ export function createLoops({ limits, inFlight, forwarded, onLoop }: Parts) {
   const queues = new Map<string, Queue>()
 
   /** Without networks of their own, apps have the address of others, and are visitors. */
-  function senderOf(request: IncomingMessage, { peers, ...target }: ServerTarget): Sender {
+  function senderOf(request: ReadRequest, target: ServerTarget): Sender {
     if (!forwarded.isJob(request)) return 'visitor'
     const client = forwarded.clientOf(request)
-    return (peers ?? [target]).some(({ host }) => host === client) ? 'self' : 'job'
+    return (target.peers ?? [target]).some(({ host }) => host === client) ? 'self' : 'job'
   }
 
   function queueOf({ environment }: ServerTarget, sender: Sender): Queue {
@@ -94,7 +93,7 @@ export function createLoops({ limits, inFlight, forwarded, onLoop }: Parts) {
   }
 
   /** Calls one of the two, now or later; neither once the response is closed. */
-  function enter(queue: Queue, target: ServerTarget, response: ServerResponse, { goOn, refuse }: Waiting) {
+  function enter(queue: Queue, target: ServerTarget, response: ReadResponse, { goOn, refuse }: Waiting) {
     const start = () => {
       queue.inProgress++
       response.once('close', () => end(queue, target))
@@ -110,7 +109,7 @@ export function createLoops({ limits, inFlight, forwarded, onLoop }: Parts) {
 
   return {
     /** Calls back, now or later, unless the request is part of a loop: that is refused. */
-    pass(visit: Visit, target: Routed | undefined, goOn: () => void) {
+    pass(visit: ReadVisit, target: Routed | undefined, goOn: () => void) {
       if (target?.kind !== 'server') return goOn()
       const { request, response } = visit
       const refuse = () => sendPage(response, PAGES.loop)
@@ -125,3 +124,5 @@ export function createLoops({ limits, inFlight, forwarded, onLoop }: Parts) {
     },
   }
 }
+
+export type Loops = ReturnType<typeof createLoops>

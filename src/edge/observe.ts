@@ -2,20 +2,30 @@
 import type { Socket } from 'node:net'
 import { createCounts } from './counts.ts'
 import type { PlainRequest } from './fast-path/request.ts'
-import type { CountedResponse } from './http/counted-response.ts'
+import type { ObservedResponse } from './http/counted-response.ts'
 import type { Forwarded } from './http/forwarded.ts'
-import type { Visit } from './http/visit.ts'
-import type { Wire } from './http/wire.ts'
+import type { ReadVisit } from './http/visit.ts'
+import { statusOf, type Wire } from './http/wire.ts'
 import { createPaths, type Paths } from './paths.ts'
 import type { Upgrade } from './proxy/upgrade.ts'
 import type { RequestRecords } from './request-log/record.ts'
 import { createRequestLog, type RequestLog } from './request-log/request-log.ts'
 import type { Routed } from './routes.ts'
+import { createFirstVisits, isPageIn, isPageWire } from './visits/first-visits.ts'
 
 export function createObserver({ forwarded }: { forwarded: Forwarded }) {
   let paths: Paths | undefined
   let requestLog: RequestLog | undefined
-  const counts = createCounts(() => paths)
+  const counts = createCounts(
+    () => paths,
+    () => firstVisits,
+  )
+  const firstVisits = createFirstVisits({ expect: (environment) => counts.setAwaited(environment, true) })
+
+  function pageAnswered({ kind, environment }: Routed, target: string, startMs: number, isHit: boolean) {
+    const isStored = isHit && kind !== 'static'
+    counts.setAwaited(environment, firstVisits.answered(environment, { target, startMs, isStored }))
+  }
 
   return {
     countPaths() {
@@ -25,17 +35,26 @@ export function createObserver({ forwarded }: { forwarded: Forwarded }) {
       requestLog = createRequestLog({ forwarded })
     },
 
+    firstVisits,
+
     /** For the fast path, with the whole response. */
-    quick({ kind, environment }: Routed, request: PlainRequest, socket: Socket, wire: Wire) {
-      counts.quick(environment, request.target, wire)
+    quick(target: Routed, request: PlainRequest, socket: Socket, wire: Wire) {
+      const { kind, environment } = target
+      const isAwaited = counts.quick(environment, request.target, wire)
+      if (isAwaited && statusOf(wire) === 200 && isPageWire(wire) && forwarded.jobAddressOf(socket) === undefined)
+        pageAnswered(target, request.target, performance.now(), true)
       requestLog?.quick(environment, request, { socket, wire, cache: kind === 'static' ? 'static' : 'hit' })
     },
 
-    visit(target: Routed | undefined, visit: Visit & { response: CountedResponse }) {
+    visit(target: Routed | undefined, visit: ReadVisit & { response: ObservedResponse }) {
       if (!target) return
       const { environment } = target
       const counted = counts.begin(environment, visit.request.socket, visit.path)
-      visit.response.onHead = (status) => counts.answered(counted, status, visit.isHit)
+      visit.response.onHead = (status, headers) => {
+        if (!counts.answered(counted, status, visit.isHit) || status !== 200 || visit.request.method !== 'GET') return
+        if (!isPageIn(headers) || forwarded.isJob(visit.request)) return
+        pageAnswered(target, visit.path, counted.startMs, visit.isHit)
+      }
       visit.response.once('close', () => counts.end(counted))
       requestLog?.visit(environment, visit)
     },
@@ -61,6 +80,8 @@ export function createObserver({ forwarded }: { forwarded: Forwarded }) {
     giveBackRequests: (records: RequestRecords) => requestLog?.giveBack(records),
   }
 }
+
+export type Observer = ReturnType<typeof createObserver>
 
 function noop() {
   // Nothing is counted.

@@ -46,8 +46,8 @@ test('garbage after a request never becomes part of its response', async (t) => 
   const { socket } = await askRaw(edge.port, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`, /begun$/)
   const rest = readRaw(socket)
   socket.write('nonsense\r\n\r\n')
-  assert.doesNotMatch(await rest, /HTTP/)
   finish?.()
+  assert.doesNotMatch(await rest, /HTTP|nonsense/)
 })
 
 test('a client that does not read what it asked for is let go', async (t) => {

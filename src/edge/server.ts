@@ -10,7 +10,7 @@ import { closeGracefully, closeWhenUnused } from './closing.ts'
 import { createConnections } from './connections.ts'
 import type { Counts } from './counts.ts'
 import { createFastPath } from './fast-path/fast-path.ts'
-import type { PlainRequest } from './fast-path/request.ts'
+import { createPlainVisits } from './fast-path/plain-visits.ts'
 import { createFrontDoor } from './front-door/front-door.ts'
 import type { PortalSettings } from './front-door/portal.ts'
 import { CountedResponse } from './http/counted-response.ts'
@@ -18,13 +18,12 @@ import { createForwarded } from './http/forwarded.ts'
 import { PAGES, type Page, sendPage } from './http/pages.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './http/strict.ts'
 import { readAddress } from './http/visit.ts'
-import type { Wire } from './http/wire.ts'
 import { type BoundSocket, createJobServers } from './job-servers.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { createLoops } from './loops.ts'
 import { createObserver } from './observe.ts'
 import { createGuard } from './protection/guard.ts'
-import { toOutward } from './protection/outward.ts'
+import { changeOf } from './protection/outward.ts'
 import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
 import { createPools } from './proxy/pools.ts'
@@ -34,10 +33,9 @@ import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
 import type { RequestRecords } from './request-log/record.ts'
 import type { RouteChanges } from './route-table.ts'
-import { type Access, type Routed, type Routes, type ServerTarget, type StoredOutput, toHost } from './routes.ts'
+import type { Routed, Routes, ServerTarget, StoredOutput } from './routes.ts'
 import { createStatics } from './static/static.ts'
 import { createTargets } from './targets.ts'
-import { isEncrypted } from './tls/encrypted.ts'
 import { createSecureFront, type SecureFront } from './tls/front.ts'
 
 export type EdgeServer = {
@@ -158,7 +156,7 @@ export function createEdgeServer({
   const observer = createObserver({ forwarded })
   /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
   const ending = new WeakSet<Socket>()
-  const targets = createTargets({ cache, pools, instances, statics, pending })
+  const targets = createTargets({ cache, pools, instances, statics, pending, firstVisits: observer.firstVisits })
   let isStopping = false
   let isRetiring = false
 
@@ -168,8 +166,16 @@ export function createEdgeServer({
   )
   const jobServers = createJobServers({ http, limits, forwarded })
   const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
-  const fastPath = hasFastPath ? createFastPath({ http, limits, connections, answer: peek, report }) : undefined
-  const secure = createSecureFront({ http, limits, connections, answer: hasFastPath ? peek : () => undefined, report })
+  const plain = createPlainVisits({ secure: () => secure, answers, loops, observer, findTarget, choose })
+  const { peek: answer, begin: visit } = plain
+  const fastPath = hasFastPath ? createFastPath({ http, limits, connections, answer, visit, report }) : undefined
+  const secure = createSecureFront({
+    http,
+    limits,
+    connections,
+    answer: hasFastPath ? answer : () => undefined,
+    report,
+  })
   const frontDoor = createFrontDoor({ secure, forwarded, portal, hasSite: (host) => targets.find(host) !== undefined })
   http.on('request', receive)
   // The app decides whether the client is to send its body: the proxy forwards the expectation.
@@ -236,19 +242,8 @@ export function createEdgeServer({
     return found?.kind === 'server' && !mayUseInstances() ? withoutInstance(found) : found
   }
 
-  const choose = (target: Routed | undefined): Routed | undefined =>
-    target?.kind === 'server' && target.peers ? inFlight.leastBusy(target.peers) : target
-
-  /** For the fast path: the complete response, if it is in memory. */
-  function peek(request: PlainRequest, socket: Socket): Wire | undefined {
-    doing(request.authority)
-    const host = toHost(request.authority)
-    if (!isEncrypted(socket) && secure.isElsewhere(host)) return undefined
-    const target = findTarget(host)
-    if (target?.access?.protection) return undefined
-    const wire = target && answers.peek(target, request, socket)
-    if (wire) observer.quick(target, request, socket, wire)
-    return wire && secure.changeWire(socket, wire)
+  function choose(target: Routed | undefined): Routed | undefined {
+    return target?.kind === 'server' && target.peers ? inFlight.leastBusy(target.peers) : target
   }
 
   function route(host: string, visitor: ServerResponse | Socket, request: IncomingMessage, handlers: RequestHandlers) {
@@ -277,7 +272,11 @@ export function createEdgeServer({
     useRoutes: targets.useRoutes,
     forgetOthers: targets.forgetOthers,
     drain: inFlight.drain,
-    purge: cache.purge,
+    purge(purge, number) {
+      const isKept = cache.purge(purge, number)
+      observer.firstVisits.purged(purge)
+      return isKept
+    },
     purgeEverything: cache.purgeEverything,
     appliedPurge: cache.appliedPurge,
     inspect: cache.inspect,
@@ -321,9 +320,6 @@ function createHttpServer(limits: Limits, shouldUpgradeCallback: (request: Incom
   http.timeout = limits.stalledClientMs
   return http
 }
-
-/** What an environment that is not for everybody adds to all of its answers. */
-const changeOf = (access: Access | undefined) => access && ((headers: readonly string[]) => toOutward(access, headers))
 
 function withoutInstance({ environment, earlierFiles, access, deployment }: ServerTarget): Routed {
   return {

@@ -12,7 +12,16 @@ type CachedValue<Value> = {
   /** Read since the last eviction. */
   isUsed: boolean
 }
-type Share<Value> = { owner: string; bytes: number; entries: Map<string, CachedValue<Value>> }
+type Share<Value> = {
+  owner: string
+  bytes: number
+  entries: Map<string, CachedValue<Value>>
+  /**
+   * Goes over the entries, again and again, and stands where the last eviction has ended. A map keeps the places of what was
+   * removed for a while: to look for its first entry each time would be most of the work of an eviction.
+   */
+  hand: MapIterator<[string, CachedValue<Value>]>
+}
 
 /** An eviction spares so many values that were used, and then removes the next one: its work is bounded. */
 const MAX_CHANCES = 16
@@ -48,12 +57,11 @@ export function createShares<Value>(maxBytes: number) {
   }
 
   function evictOne(share: Share<Value>) {
-    let chances = MAX_CHANCES
-    for (const [name, entry] of share.entries) {
-      if (!entry.isUsed || chances-- === 0) return remove(share, name, entry)
-      entry.isUsed = false
-      share.entries.delete(name)
-      share.entries.set(name, entry)
+    for (let chances = MAX_CHANCES; ; ) {
+      const { value, done } = share.hand.next()
+      if (done) share.hand = share.entries.entries()
+      else if (!value[1].isUsed || chances-- === 0) return remove(share, value[0], value[1])
+      else value[1].isUsed = false
     }
   }
 
@@ -66,8 +74,12 @@ export function createShares<Value>(maxBytes: number) {
     },
 
     set(owner: string, name: string, value: Value, valueBytes: number) {
-      const share = shares.get(owner) ?? { owner, bytes: 0, entries: new Map() }
-      shares.set(owner, share)
+      let share = shares.get(owner)
+      if (!share) {
+        const entries: Share<Value>['entries'] = new Map()
+        share = { owner, bytes: 0, entries, hand: entries.entries() }
+        shares.set(owner, share)
+      }
       const before = share.entries.get(name)
       const entry = { value, bytes: valueBytes + name.length * 2 + OVERHEAD_BYTES, isUsed: false }
       share.entries.set(name, entry)

@@ -7,6 +7,7 @@ import { createReferences } from './references.ts'
 import type { RouteChanges } from './route-table.ts'
 import type { Routed, Routes } from './routes.ts'
 import type { Statics } from './static/static.ts'
+import type { FirstVisits } from './visits/first-visits.ts'
 
 type Parts = {
   cache: EdgeCache
@@ -14,9 +15,10 @@ type Parts = {
   instances: Pick<Instances, 'retire'>
   statics: Statics
   pending: PendingRequests
+  firstVisits: Pick<FirstVisits, 'switched' | 'forget'>
 }
 
-export function createTargets({ cache, pools, instances, statics, pending }: Parts) {
+export function createTargets({ cache, pools, instances, statics, pending, firstVisits }: Parts) {
   const targets = new Map<string, Routed>()
   const references = createReferences()
 
@@ -34,6 +36,8 @@ export function createTargets({ cache, pools, instances, statics, pending }: Par
     // After the switch, never before: until then the old deployment may answer, and its response may be stored.
     cache.useTargets(after)
     cache.forget(unused.environments)
+    firstVisits.switched(after)
+    firstVisits.forget(unused.environments)
     for (const instance of unused.instances) {
       pools.retire(instance)
       instances.retire(instance)

@@ -14,6 +14,7 @@ import { purgePathOf } from './fields/tags.ts'
 import type { NewestPurges } from './newest-purges.ts'
 import { createJudge } from './policy/judge.ts'
 import { keyOf } from './policy/key.ts'
+import { isTagged } from './policy/learned.ts'
 import { createBodies } from './store/bodies.ts'
 import { createInspect } from './store/inspect.ts'
 import { fromMeta } from './store/object.ts'
@@ -34,6 +35,9 @@ type Parts = {
   /** Where it returns false, the app is asked before each use of a stored response. */
   mayUseStored?(): boolean
 }
+
+/** `keptSeconds`: how long pages are kept by their content; 0 where they are not. */
+type Current = { deployment: string | undefined; isStatic: boolean; keptSeconds: number }
 
 /** A purge as it is written to the disk; `n` is its number. */
 type Note = Purge & { n: number; by: 'all' | 'switch' }
@@ -67,12 +71,15 @@ export function assembleCache(parts: Parts) {
   }
 
   /** What answers for each environment. */
-  const current = new Map<string, { deployment: string | undefined; isStatic: boolean }>()
+  const current = new Map<string, Current>()
 
   /** The deployment of the objects that were recovered after a restart: which one was live meanwhile is not known. */
-  function ofBefore(environment: string) {
+  function ofBefore(environment: string, keptSeconds: number): Current | undefined {
     const { deployment } = store.partitionOf(environment)
-    return deployment === undefined ? undefined : { deployment, isStatic: false }
+    if (deployment === undefined) return undefined
+    // A change of content would not find what was stored before its content was looked at.
+    const isKnown = keptSeconds === 0 || store.isEvery(environment, ({ tags }) => isTagged(tags))
+    return { deployment, isStatic: false, keptSeconds: isKnown ? keptSeconds : 0 }
   }
 
   return {
@@ -133,17 +140,25 @@ export function assembleCache(parts: Parts) {
      */
     useTargets(targets: readonly Routed[]) {
       for (const target of targets) {
-        // It is the same deployment as before the restart: `ofBefore` finds it by its objects.
-        if (target.kind === 'awaited' || target.kind === 'redirect') continue
+        if (target.kind === 'redirect') continue
         const { environment } = target
-        const old = current.get(environment) ?? ofBefore(environment)
+        const keptSeconds = ('learned' in target && target.learned?.maxAgeSeconds) || 0
+        const old = current.get(environment) ?? ofBefore(environment, keptSeconds)
+        const isKeptOtherwise = old !== undefined && old.keptSeconds !== keptSeconds
+        if (target.kind === 'awaited') {
+          // It is the same deployment as before the restart: `ofBefore` finds it by its objects.
+          if (isKeptOtherwise) purge({ environment }, 'switch')
+          if (old) current.set(environment, { ...old, keptSeconds })
+          continue
+        }
         const next = {
           deployment: target.kind === 'empty' ? undefined : target.deployment,
           isStatic: STATIC.has(target.kind),
+          keptSeconds,
         }
         current.set(environment, next)
-        if (old && old.deployment !== next.deployment && !(old.isStatic && next.isStatic))
-          purge({ environment }, 'switch')
+        const isAnother = old !== undefined && old.deployment !== next.deployment && !(old.isStatic && next.isStatic)
+        if (isAnother || isKeptOtherwise) purge({ environment }, 'switch')
       }
     },
 

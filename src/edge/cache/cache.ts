@@ -6,7 +6,7 @@
 import type { Forwarded } from '../http/forwarded.ts'
 import { hidesHeaders } from '../http/headers.ts'
 import { PAGES, sendPage } from '../http/pages.ts'
-import type { Visit } from '../http/visit.ts'
+import type { ReadVisit } from '../http/visit.ts'
 import type { Limits } from '../limits.ts'
 import type { Instances } from '../proxy/upstream/instances.ts'
 import { createQuota } from '../quota.ts'
@@ -56,7 +56,7 @@ export function createCache(parts: Parts) {
   }
 
   /** For GET and HEAD. */
-  function answer(visit: Visit, target: ServerTarget) {
+  function answer(visit: ReadVisit, target: ServerTarget) {
     const question = toQuestion(visit, target)
     const { headers, method } = visit.request
     const bypassed = whyBypassed(visit)
@@ -102,7 +102,7 @@ export function createCache(parts: Parts) {
    * that was not reported yet is not waited for; for an app that is down, a stale response is sent as well, unless that is forbidden.
    */
   function answerStored(
-    visit: Visit,
+    visit: ReadVisit,
     { kind, environment, deployment }: { kind: 'asleep' | 'awaited' | 'down'; environment: string; deployment: string },
   ): boolean {
     const { request, response } = visit
@@ -122,10 +122,10 @@ export function createCache(parts: Parts) {
     return true
   }
 
-  const keyFor = ({ authority, path, request }: Visit): string =>
+  const keyFor = ({ authority, path, request }: ReadVisit): string =>
     keyOf({ scheme: forwarded.visitorOf(request).protocol, authority, target: path, headers: request.headers })
 
-  const toQuestion = (visit: Visit, target: ServerTarget): Question => ({
+  const toQuestion = (visit: ReadVisit, target: ServerTarget): Question => ({
     visit,
     target,
     partition: store.partitionOf(target.environment),
@@ -218,10 +218,10 @@ const mayReplaceError = (use: Use): boolean =>
   use.kind !== 'validate' || use.mayServeOnError || use.mayServeOnFault === true
 
 /** A request for a part is forwarded: the whole is not fetched only to send a part of it. */
-const asksForPart = ({ request: { headers } }: Visit): boolean =>
+const asksForPart = ({ request: { headers } }: ReadVisit): boolean =>
   headers.range !== undefined || headers['if-match'] !== undefined || headers['if-unmodified-since'] !== undefined
 
-function whyBypassed({ request, path }: Visit): string | undefined {
+function whyBypassed({ request, path }: ReadVisit): string | undefined {
   if (request.headers.cookie !== undefined && isPreview(request.headers.cookie)) return 'preview'
   if (path === '*') return 'asterisk'
   // The response would be stored as the answer to headers that the app never received.

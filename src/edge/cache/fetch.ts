@@ -29,6 +29,8 @@ export type Reader = {
   begin(outgoing: OutgoingHead, outcome: FetchOutcome): void
   /** Whether it accepts more now; if not, `onDrain` is called when it does. */
   write(chunk: Buffer): boolean
+  /** Nothing more has arrived for now. A head goes together with the first bytes of its body where they are there already. */
+  flush(): void
   onDrain: () => void
   end(): void
   /** Before `begin`: there is no response. After it: the response is incomplete. */
@@ -44,7 +46,14 @@ export type Verdict =
   /** Ask once more, without conditions. */
   | { kind: 'again' }
   /** The leader gets the head as the app sent it; other readers get it without the fields that are for one client. */
-  | { kind: 'store'; outgoing: OutgoingHead; forOthers: OutgoingHead; isFor(headers: RequestHeaders): boolean }
+  | {
+      kind: 'store'
+      outgoing: OutgoingHead
+      forOthers: OutgoingHead
+      isFor(headers: RequestHeaders): boolean
+      /** Only the end of the body tells whether it is stored. */
+      isPending?: boolean
+    }
   | { kind: 'pass'; outgoing: OutgoingHead; detail: string; isEventStream: boolean }
 
 export type FetchPolicy = {
@@ -53,8 +62,10 @@ export type FetchPolicy = {
   judge(head: Head): Verdict
   /** A stale response to send where the app gives none, if that is allowed. */
   instead(why: Failure): { stored: StoredResponse; outcome: Omit<FetchOutcome, 'isCollapsed'> } | undefined
-  /** The body is complete: it becomes an object, which is stored unless it was purged meanwhile. */
-  keep(body: Buffer): { stored: StoredResponse; isStored: boolean }
+  /**
+   * The body is complete: it becomes an object, which is stored unless it was purged meanwhile. `content` is what the trailer says that it is made of.
+   */
+  keep(body: Buffer, content?: string): { stored: StoredResponse; isStored: boolean }
   /** Whether so many more bytes of the body may be buffered. What was reserved is given back by `release`. */
   reserve(bytes: number): boolean
   release(bytes: number): void
@@ -106,6 +117,7 @@ class SharedFetch implements Fetch {
   private outgoing: OutgoingHead | undefined
   private forOthers: OutgoingHead | undefined
   private isFor: (headers: RequestHeaders) => boolean = () => true
+  private isPending = false
   /** The body is sent as it arrives. */
   private isStreamed = false
   private buffered: Buffer[] = []
@@ -140,6 +152,7 @@ class SharedFetch implements Fetch {
     if (!this.isStreamed) return true
     this.begin(reader)
     for (const chunk of this.buffered) reader.write(chunk)
+    reader.flush()
     return true
   }
 
@@ -158,7 +171,8 @@ class SharedFetch implements Fetch {
       interim: (head) => this.interim(head),
       head: (head, length) => this.head(head, length),
       data: (chunk) => this.data(chunk),
-      end: () => this.end(),
+      flush: () => this.flush(),
+      end: (content) => this.end(content),
       fail: (why) => this.fail(why),
     })
   }
@@ -189,6 +203,7 @@ class SharedFetch implements Fetch {
         this.outgoing = verdict.outgoing
         this.forOthers = verdict.forOthers
         this.isFor = verdict.isFor
+        this.isPending = verdict.isPending ?? false
         return this.collect(length)
       case 'pass':
         this.outgoing = verdict.outgoing
@@ -247,7 +262,9 @@ class SharedFetch implements Fetch {
   private begin(reader: Reader) {
     const isLeader = reader === this.leader
     const { status, reason, headers } = (isLeader ? this.outgoing : this.forOthers) as OutgoingHead
-    const outcome = { isStored: this.stage === 'collecting', isCollapsed: !isLeader }
+    const isStored = this.stage === 'collecting' && !this.isPending
+    const detail = this.isPending ? { detail: 'content-pending' } : {}
+    const outcome = { isStored, isCollapsed: !isLeader, ...detail }
     reader.begin({ status, reason, headers: [...headers] }, outcome)
   }
 
@@ -259,6 +276,10 @@ class SharedFetch implements Fetch {
     if (large && !large.write(chunk)) full.add(large)
     for (const reader of this.readers) if (!reader.write(chunk)) full.add(reader)
     if (full.size > 0 && !wasFull) this.asking.pause()
+  }
+
+  private flush() {
+    for (const reader of this.readers) reader.flush()
   }
 
   private buffer(chunk: Buffer) {
@@ -277,12 +298,13 @@ class SharedFetch implements Fetch {
     if (this.full.delete(target) && this.full.size === 0) this.asking.resume()
   }
 
-  private end() {
+  private end(content?: string) {
     if (this.stage === 'over') return
     if (this.stage === 'collecting') {
       const { buffered, outgoing, leader, isStreamed } = this
       const { stored, isStored } = this.policy.keep(
         buffered.length === 1 ? (buffered[0] as Buffer) : Buffer.concat(buffered),
+        content,
       )
       return this.settle((reader) => {
         if (isStreamed) reader.end()

@@ -4,7 +4,7 @@
 
 import type { Forwarded } from '../http/forwarded.ts'
 import { toUpstream } from '../http/headers.ts'
-import type { Visit } from '../http/visit.ts'
+import type { ReadVisit } from '../http/visit.ts'
 import type { Limits } from '../limits.ts'
 import type { Instances } from '../proxy/upstream/instances.ts'
 import type { Head } from '../proxy/upstream/response-reader.ts'
@@ -15,6 +15,7 @@ import type { ForwardReason } from './fields/cache-status.ts'
 import { purgePathOf } from './fields/tags.ts'
 import type { NewestPurges } from './newest-purges.ts'
 import { type Exchange, type Judge, OF_REQUEST, type Stale } from './policy/judge.ts'
+import { isPersonal } from './policy/learned.ts'
 import { NOT_IN_FETCHES, OVERRIDES, toConditions } from './policy/upstream-request.ts'
 import { normalizeAcceptEncoding } from './policy/vary.ts'
 import { createHitForPass } from './store/hit-for-pass.ts'
@@ -23,7 +24,7 @@ import type { Store } from './store/store.ts'
 
 /** A request, and where in the cache its response is looked up. */
 export type Question = {
-  visit: Visit
+  visit: ReadVisit
   target: ServerTarget
   partition: Partition
   key: string
@@ -105,17 +106,17 @@ export function createFetches({ limits, now, store, judge, instances, forwarded,
           ask(isUnconditional, listener) {
             const stale = isUnconditional ? undefined : cause.stale
             exchange.requestMs = now()
-            const headers = isPassedThrough ? sent : [...sent, ...toConditions(acceptedBy(visit), stale)]
+            const headers = isPassedThrough ? sent : sent.concat(toConditions(acceptedBy(visit), stale))
             return instances.ask(target, { method, path, headers, isFromJob }, listener)
           },
           judge(head) {
             const verdict = judge.head(exchange, head)
             if (verdict.kind === 'pass' && mayStore && isUnstorableForAll(exchange, head, verdict.detail))
-              hitForPass.add(target.environment, sharedName(question))
+              hitForPass.add(target.environment, shared ?? sharedName(question))
             return verdict
           },
           instead: (why) => judge.instead(exchange, why),
-          keep: (body) => judge.keep(exchange, body),
+          keep: (body, content) => judge.keep(exchange, body, content),
           reserve: (bytes) => collecting.take(target.environment, bytes),
           release: (bytes) => collecting.giveBack(target.environment, bytes),
           openLarge: () => judge.openLarge(exchange),
@@ -149,16 +150,21 @@ export function createFetches({ limits, now, store, judge, instances, forwarded,
 }
 
 /**
- * Requests with credentials have names of their own: their responses are mostly personal, so others do not wait for
+ * Requests with credentials, and with cookies where those matter, have names of their own: their responses are mostly personal, so others do not wait for
  * them.
  */
 export const sharedName = ({ target, visit, key }: Question): string =>
-  `${target.environment} ${visit.request.headers.authorization === undefined ? '' : 'authorized '}${normalizeAcceptEncoding(acceptedBy(visit))} ${key}`
+  `${target.environment} ${visit.request.headers.authorization === undefined ? '' : 'authorized '}${isRecognized(target, visit) ? 'recognized ' : ''}${normalizeAcceptEncoding(acceptedBy(visit))} ${key}`
+
+/** Where pages are kept by their content, those that are made for a known visitor are for one client. */
+const isRecognized = ({ learned }: ServerTarget, { request }: ReadVisit): boolean =>
+  learned !== undefined && isPersonal(request.headers)
 
 const pathNameOf = (environment: string, path: string): string => `${environment} ${purgePathOf(path)}`
 
 /** Whether it could not be stored for any client: the reason is not in this one request. */
 const isUnstorableForAll = ({ isPassedThrough }: Exchange, { status }: Head, why: string): boolean =>
-  (!isPassedThrough || status === 200) && (why === 'authorization' || !OF_REQUEST.has(why))
+  (!isPassedThrough || status === 200) && (why === 'authorization' || why === 'cookie' || !OF_REQUEST.has(why))
 
-const acceptedBy = ({ request }: Visit): string | undefined => request.headers['accept-encoding'] as string | undefined
+const acceptedBy = ({ request }: ReadVisit): string | undefined =>
+  request.headers['accept-encoding'] as string | undefined

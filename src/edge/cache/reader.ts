@@ -1,7 +1,7 @@
 /** A client's request that waits for a fetch, or reads along while the body arrives. */
 import { toClient } from '../http/headers.ts'
 import { PAGES, type Page, sendPage } from '../http/pages.ts'
-import type { Visit } from '../http/visit.ts'
+import type { ReadVisit } from '../http/visit.ts'
 import type { Failure } from '../proxy/upstream/instances.ts'
 import type { FetchOutcome, OutgoingHead, Reader } from './fetch.ts'
 import { answerFrom } from './policy/validation.ts'
@@ -20,11 +20,13 @@ type Parts = {
 const PAGE_OF: Record<Failure, Page> = { busy: PAGES.busy, late: PAGES.late, broken: PAGES.badGateway }
 
 export function createReader(
-  { request, response }: Visit,
+  { request, response }: ReadVisit,
   { statusOf, whole, askAlone, isPassedThrough }: Parts,
 ): Reader {
   /** The client got its complete response; the rest of the body is for other readers. */
   let isServed = false
+  /** The head waits for the first bytes of the body. */
+  let isHeadKept = false
   const reader: Reader = {
     headers: request.headers,
     onDrain: () => undefined,
@@ -55,14 +57,19 @@ export function createReader(
         isServed = true
         return sendPage(response, PAGES.badGateway)
       }
+      isHeadKept = true
       response.on('drain', () => reader.onDrain())
-      // Together with the first bytes of the body if they are there already, else alone: the client may wait for the
-      // head.
-      setImmediate(() => {
-        if (!response.writableEnded && !response.destroyed && response.writableLength === 0) response.flushHeaders()
-      })
     },
-    write: (chunk) => isServed || response.destroyed || response.write(chunk),
+    write(chunk) {
+      if (isServed || response.destroyed) return true
+      isHeadKept = false
+      return response.write(chunk)
+    },
+    flush() {
+      if (!isHeadKept || response.writableEnded || response.destroyed) return
+      isHeadKept = false
+      response.flushHeaders()
+    },
     end() {
       if (!isServed) response.end()
     },

@@ -1,9 +1,7 @@
 /** Sends a stored response to one client: in an encoding that it accepts, whole, in part, or as a 304. */
-import type { ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream'
 import type { Encoding } from '../http/negotiate.ts'
-import type { Visit } from '../http/visit.ts'
+import { type OpenPart, sendPart } from '../http/send-part.ts'
+import type { ReadResponse, ReadVisit } from '../http/visit.ts'
 import type { OutgoingHead } from './fetch.ts'
 import { fieldOf } from './fields/header-list.ts'
 import { answerFrom, notModifiedHeaders } from './policy/validation.ts'
@@ -21,7 +19,7 @@ export type Remark = {
 /** Where the body of a response comes from that is too large for memory. */
 type LargeSource = {
   /** From `start` up to and without `end`; undefined when the body is gone. */
-  read(start: number, end: number): Readable | undefined
+  open(start: number, end: number): OpenPart | undefined
   onGone(): void
 }
 
@@ -44,7 +42,7 @@ function headersFor(stored: StoredResponse, encoding: Encoding, length: number, 
   return headers
 }
 
-export function sendStored({ request, response }: Visit, stored: StoredResponse, body: Buffer, remark: Remark) {
+export function sendStored({ request, response }: ReadVisit, stored: StoredResponse, body: Buffer, remark: Remark) {
   const accepted = request.headers['accept-encoding'] as string | undefined
   const representation: Representation = remark.first
     ? { encoding: 'identity', body }
@@ -85,10 +83,10 @@ function headersOfFirst({ status, headers }: OutgoingHead, body: Buffer, { cache
 }
 
 export function sendLarge(
-  { request, response }: Visit,
+  { request, response }: ReadVisit,
   stored: StoredResponse,
   remark: Remark,
-  { read, onGone }: LargeSource,
+  { open, onGone }: LargeSource,
 ) {
   const { size } = stored
   const headers = headersFor(stored, 'identity', size, remark)
@@ -99,7 +97,7 @@ export function sendLarge(
   }
   if (result.kind === 'unsatisfiable') return sendUnsatisfiable(response, size, remark)
   const { start, end } = result.kind === 'part' ? result : { start: 0, end: size - 1 }
-  const content = request.method === 'HEAD' ? undefined : read(start, end + 1)
+  const content = request.method === 'HEAD' ? undefined : open(start, end + 1)
   if (request.method !== 'HEAD' && !content) return onGone()
   if (result.kind === 'part') {
     setLength(headers, end - start + 1)
@@ -110,10 +108,10 @@ export function sendLarge(
   }
   if (!content) return void response.end()
   // If the file is damaged or too short, the connection is closed, so that no client takes a part for the whole.
-  pipeline(content, response, (error) => error && response.destroy())
+  sendPart(content, response).catch(() => response.destroy())
 }
 
-function sendUnsatisfiable(response: ServerResponse, size: number, { cacheStatus }: Remark) {
+function sendUnsatisfiable(response: ReadResponse, size: number, { cacheStatus }: Remark) {
   response.writeHead(416, ['Content-Range', `bytes */${size}`, 'Content-Length', '0', 'Cache-Status', cacheStatus])
   response.end()
 }

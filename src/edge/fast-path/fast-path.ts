@@ -2,10 +2,13 @@
  * The fast path: plain requests are parsed and answered as bytes, everything else goes to node:http, on the same
  * connection, in any order. Through node:http the same answer costs nearly twice as much.
  *
+ * What is in memory is written at once. What an app must be asked for becomes a visit, one at a time on a connection: what
+ * arrives meanwhile is held until it has ended.
+ *
  * It replaces node:http's own listener for the data of a connection, and passes to that listener what it does not
  * answer. It must always know where a request begins, so it looks at bytes only when all of this holds:
  *
- *   - every request that node:http has announced is answered
+ *   - every request that node:http has announced is answered, and every visit has ended
  *   - the body of the last one has ended, if it had one
  *   - the last bytes that node:http got are an empty line: a head that had begun would have ended there and would have
  *     been announced, so no head has begun
@@ -18,7 +21,9 @@ import { hasBody } from '../http/headers.ts'
 import { createWriter, type Wire } from '../http/wire.ts'
 import { MemorySocket } from '../http2/memory-socket.ts'
 import type { Limits } from '../limits.ts'
-import { createRequestReader, type PlainRequest } from './request.ts'
+import type { PlainResponse } from './plain-response.ts'
+import { createRequestReader, type ParsedRequest, type PlainRequest } from './request.ts'
+import { ConnectionVisits } from './visits.ts'
 
 type Parts = {
   http: Server
@@ -26,6 +31,8 @@ type Parts = {
   connections: Connections
   /** The whole response; undefined when node:http must answer. */
   answer(request: PlainRequest, socket: Socket): Wire | undefined
+  /** Begins to fetch a response that is not in memory, and writes it when it arrives; false when node:http must answer. */
+  visit?(request: ParsedRequest, response: PlainResponse): boolean
   report(error: unknown): void
 }
 
@@ -40,14 +47,14 @@ type ConnectionState = {
   isAtStart: boolean
   /** It announced a request while it read the last chunk. */
   isAnnounced: boolean
-  /** The socket's own timeout is set. */
-  isTimed: boolean
+  visits: ConnectionVisits
 }
 
-export function createFastPath({ http, limits, connections, answer, report }: Parts) {
+export function createFastPath({ http, limits, connections, answer, visit = () => false, report }: Parts) {
   const states = new WeakMap<Socket, ConnectionState>()
   const writer = createWriter()
   const readRequests = createRequestReader(limits)
+  const visitParts = { limits, connections, writer, visit, report }
   let isOpen = true
 
   // node:http does not see the requests that are answered here and would take such a connection for unused. So
@@ -65,13 +72,13 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
     const connection = connections.watch(socket)
     const [passOn] = socket.listeners('data') as ConnectionState['passOn'][]
     if (!connection || !passOn) return
-    const state = {
+    const state: ConnectionState = {
       connection,
       passOn,
       tail: EMPTY_LINE,
       isAtStart: true,
       isAnnounced: false,
-      isTimed: false,
+      visits: new ConnectionVisits(visitParts, connection, (chunk) => receive(state, chunk)),
     }
     states.set(socket, state)
     socket.setTimeout(0)
@@ -84,11 +91,13 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
     const socket = stream as Socket
     connections.unwatch(socket)
     states.delete(socket)
-    // node:http removes only its own listener, which ours has replaced.
+    // node:http removes only its own listeners, which ours have replaced.
     socket.removeAllListeners('data')
+    socket.removeAllListeners('timeout')
   }
 
   function receive(state: ConnectionState, chunk: Buffer) {
+    if (state.visits.isBusy) return state.visits.hold(chunk)
     const { answers, socket } = state.connection
     const isOurs = state.isAtStart && answers === 0 && isOpen && socket.writable
     const requests = isOurs ? readRequests(chunk) : undefined
@@ -96,12 +105,17 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
     else hand(state, chunk)
   }
 
-  function answerFrom(first: number, requests: PlainRequest[], chunk: Buffer, state: ConnectionState) {
+  function answerFrom(first: number, requests: ParsedRequest[], chunk: Buffer, state: ConnectionState) {
     const { connection } = state
     for (let at = first; at < requests.length; at++) {
-      const request = requests[at] as PlainRequest
+      const request = requests[at] as ParsedRequest
       const wire = isOpen ? tryAnswer(request, connection.socket) : undefined
-      if (!wire) return hand(state, request.begin === 0 ? chunk : chunk.subarray(request.begin))
+      if (!wire) {
+        // Those of one packet are fetched at the same time by node:http.
+        const isLast = at === requests.length - 1
+        if (isOpen && isLast && state.visits.begin(request)) return
+        return hand(state, request.begin === 0 ? chunk : chunk.subarray(request.begin))
+      }
       connection.awaits = 'next'
       connection.since = connections.now()
       if (!writer.write(connection.socket, wire))
@@ -124,12 +138,12 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
     const { socket } = connection
     connection.isAwaitingDrain = true
     socket.pause()
-    socket.setTimeout(limits.stalledClientMs)
+    state.visits.unlimitTime()
+    state.visits.limitTime()
     socket.once('drain', () => {
       connection.isAwaitingDrain = false
       connection.since = connections.now()
-      socket.setTimeout(0)
-      state.isTimed = false
+      state.visits.unlimitTime()
       // Before `goOn`, which may pause the socket again.
       socket.resume()
       goOn()
@@ -138,8 +152,7 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
 
   function hand(state: ConnectionState, chunk: Buffer) {
     const { connection } = state
-    if (!state.isTimed) connection.socket.setTimeout(limits.stalledClientMs)
-    state.isTimed = true
+    state.visits.limitTime()
     state.isAnnounced = false
     const hadBody = connection.body !== undefined
     state.passOn(chunk)

@@ -7,11 +7,12 @@ import {
   type FastPathServer,
   startFastPathServer,
 } from '../../../test/support/edge/fast-path.ts'
+import { rounds } from '../../../test/support/long.ts'
 import { toParts, toWire, type Wire } from '../http/wire.ts'
 import type { PlainRequest } from './request.ts'
 
 const SEED = 20_251
-const CASES = 1500
+const CASES = rounds({ short: 400, long: 1500 })
 
 test('with the fast path and without it, clients get the same bytes, whatever they send', async (t) => {
   t.diagnostic(`seed ${SEED}`)

@@ -21,6 +21,12 @@ export type PlainRequest = {
   readonly headers: Record<string, string>
 }
 
+/** One that was read from the bytes of a connection. */
+export type ParsedRequest = PlainRequest & {
+  /** `[name, value, …]`, as the client wrote them. */
+  readonly rawHeaders: string[]
+}
+
 export function createRequestReader(limits: Limits) {
   /** `text` is the chunk as a string, and `lower` the same in lower case. */
   function readHead(chunk: Buffer, text: string, lower: string, begin: number): Head | undefined {
@@ -57,7 +63,7 @@ export function createRequestReader(limits: Limits) {
   }
 
   /** All requests of a chunk; undefined unless it consists of complete plain requests only. */
-  return function readRequests(chunk: Buffer): PlainRequest[] | undefined {
+  return function readRequests(chunk: Buffer): ParsedRequest[] | undefined {
     if (!beginsPlain(chunk, 0) || chunk.length >= limits.requestHeaderBytes) return undefined
     const text = chunk.toString('latin1')
     const lower = text.toLowerCase()
@@ -73,7 +79,7 @@ export function createRequestReader(limits: Limits) {
 }
 
 /** A class, for its lazy getter: most requests are answered by few of their headers. */
-class Head implements PlainRequest {
+class Head implements ParsedRequest {
   readonly begin: number
   readonly end: number
   readonly target: string
@@ -115,10 +121,17 @@ class Head implements PlainRequest {
     return names
   }
 
+  get rawHeaders(): string[] {
+    const headers: string[] = []
+    const marks = this.marks
+    for (let at = 0; at < marks.length; at += 4)
+      headers.push(this.text.slice(marks[at], marks[at + 1]), this.text.slice(marks[at + 2], marks[at + 3]))
+    return headers
+  }
+
   get headers(): Record<string, string> {
     if (this.made) return this.made
-    // Without a prototype, so that a header with the name of a property of Object.prototype is an ordinary header.
-    const headers: Record<string, string> = Object.create(null)
+    const headers = new Fields()
     const marks = this.marks
     for (let at = 0; at < marks.length; at += 4) {
       headers[this.lower.slice(marks[at], marks[at + 1])] = this.text.slice(marks[at + 2], marks[at + 3])
@@ -127,6 +140,16 @@ class Head implements PlainRequest {
     return headers
   }
 }
+
+/**
+ * An object without the properties of Object.prototype, so that a header with the name of one is an ordinary header. V8 reads one
+ * with a constructor faster than one of `Object.create(null)`.
+ */
+function NoFields() {
+  // The headers become its properties.
+}
+NoFields.prototype = Object.create(null)
+const Fields = NoFields as unknown as new () => Record<string, string>
 
 /** Begin and end of each header's name and of its value: four numbers for each header. */
 type Marks = number[]

@@ -4,8 +4,30 @@ import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from '
 /** In the headers of errors, where requests are recorded. */
 export const REQUEST_ID_HEADER = 'Headland-Request-Id'
 
+/** What is observed of a response, and changed in it, by those who do not write it. */
+export type ObservedResponse = ErrorIds & {
+  statusCode: number
+  readonly writableFinished: boolean
+  /** It was ended by the app or the edge, and not by the visitor. */
+  isBroken: boolean
+  onHead: ((status: number, headers: unknown) => void) | undefined
+  onHeaders: ((headers: unknown) => void) | undefined
+  identify: ((headers: unknown) => string | undefined) | undefined
+  changeHeaders: ((headers: readonly string[]) => string[]) | undefined
+  once(event: 'close', listener: () => void): unknown
+  prependOnceListener(event: 'finish', listener: () => void): unknown
+}
+
+export type ErrorIds = {
+  /** Of an error. */
+  id: string | undefined
+  /** The id of a request that ends in an error; undefined where requests are not recorded. */
+  errorId(headers?: unknown): string | undefined
+}
+
 export class CountedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  onHead: ((status: number) => void) | undefined
+  /** Gets the status, and the headers as `writeHead` was given them. */
+  onHead: ((status: number, headers: unknown) => void) | undefined
   /** Gets the headers as `writeHead` was given them. */
   onHeaders: ((headers: unknown) => void) | undefined
   /**
@@ -26,7 +48,7 @@ export class CountedResponse<Request extends IncomingMessage = IncomingMessage> 
     const shown = id === undefined ? given : withId(given, id)
     const sent = this.changeHeaders ? changed(shown, this.changeHeaders) : shown
     super.writeHead(...(sent as Parameters<ServerResponse['writeHead']>))
-    this.onHead?.(this.statusCode)
+    this.onHead?.(this.statusCode, given.at(-1))
     this.onHeaders?.(given.at(-1))
     return this
   }
@@ -51,7 +73,7 @@ function withId(given: readonly any[], id: string): any[] {
   return [...given, { [REQUEST_ID_HEADER]: id }]
 }
 
-type Headers = readonly string[] | OutgoingHttpHeaders | undefined
+export type Headers = readonly string[] | OutgoingHttpHeaders | undefined
 
 /** The headers are the last argument; a reason may stand before them. */
 function changed([status, ...given]: readonly unknown[], change: (headers: readonly string[]) => string[]): unknown[] {
@@ -62,7 +84,7 @@ function changed([status, ...given]: readonly unknown[], change: (headers: reado
 
 const isList = (headers: Headers): headers is readonly string[] => Array.isArray(headers)
 
-function toList(headers: Headers): readonly string[] {
+export function toList(headers: Headers): readonly string[] {
   if (headers === undefined || isList(headers)) return headers ?? []
   return Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
 }

@@ -26,7 +26,7 @@ export function createForwarded() {
     addJob: (socket: Socket) => void jobs.add(socket),
     /** To be called first with each new connection: jobs may come to any socket of the edge that they reach. */
     meet(socket: Socket) {
-      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      const peer = peerOf(socket)
       if (peer !== undefined && isIP(peer) === 4 && ofJobs.check(peer, 'ipv4')) jobs.add(socket)
     },
     /** Addresses, or ranges such as `10.0.0.0/8`. `jobNetwork` is the range in which builds and apps have their addresses. */
@@ -38,15 +38,14 @@ export function createForwarded() {
 
     /** Only the visitor's protocol, for a caller that has not parsed all headers. */
     protocolOf(socket: Socket, header: (name: string) => string | undefined): Visitor['protocol'] {
-      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '', socket))
-        return ownProtocol(socket)
+      if (!hasTrusted || !isTrusted(peerOf(socket) ?? '', socket)) return ownProtocol(socket)
       const named = header('x-forwarded-proto')
       return named === undefined ? ownProtocol(socket) : toProtocol(named)
     },
 
     /** The client's own address; undefined where a trusted proxy reports none. */
     addressOf(socket: Socket, header: (name: string) => string | undefined): string | undefined {
-      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      const peer = peerOf(socket)
       if (peer === undefined || !isTrusted(peer, socket)) return peer
       const before = header('x-forwarded-for') ?? ''
       const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
@@ -60,8 +59,7 @@ export function createForwarded() {
     },
 
     /** The address of a build or an app at the other end; undefined for any other peer. */
-    jobAddressOf: (socket: Socket): string | undefined =>
-      jobs.has(socket) ? socket.remoteAddress?.replace(/^::ffff:/, '') : undefined,
+    jobAddressOf: (socket: Socket): string | undefined => (jobs.has(socket) ? peerOf(socket) : undefined),
 
     /** Whether a build or an app has sent a request: on a connection of its own, or through a proxy in front. */
     isJob(request: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
@@ -71,7 +69,7 @@ export function createForwarded() {
     },
 
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
-      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      const peer = peerOf(socket)
       if (peer === undefined || !isTrusted(peer, socket)) return { address: peer, protocol: ownProtocol(socket) }
       const before = headers['x-forwarded-for']
       const named = headers['x-forwarded-proto']?.toString()
@@ -80,6 +78,13 @@ export function createForwarded() {
     },
   }
 }
+
+/** A dual-stack socket writes an IPv4 address with a prefix. */
+function peerOf({ remoteAddress }: Socket): string | undefined {
+  return remoteAddress?.startsWith(MAPPED) ? remoteAddress.slice(MAPPED.length) : remoteAddress
+}
+
+const MAPPED = '::ffff:'
 
 const ownProtocol = (socket: Socket): Visitor['protocol'] => (isEncrypted(socket) ? 'https' : 'http')
 function listOf(ranges: readonly string[]): BlockList {

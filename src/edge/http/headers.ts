@@ -46,8 +46,10 @@ const NOT_FROM_CLIENTS = new Set([
   'x-rewrite-url',
   // Ours, for apps.
   'x-headland-purge',
+  // Of apps, for us.
+  'x-headland-content',
 ])
-const NOT_FROM_UPSTREAMS = new Set(HOP_BY_HOP)
+const NOT_FROM_UPSTREAMS = new Set([...HOP_BY_HOP, 'x-headland-content'])
 
 type UpstreamOptions = {
   /** The protocol that the connection is to change to. */
@@ -60,7 +62,7 @@ type UpstreamOptions = {
 
 /** The headers for the upstream. */
 export function toUpstream(
-  request: IncomingMessage,
+  request: Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'method' | 'httpVersion'>,
   authority: string,
   visitor: Visitor,
   { upgrade, without: unwanted, purge }: UpstreamOptions = {},
@@ -91,7 +93,7 @@ export function toUpstream(
 
 const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
 
-export const hasBody = ({ headers }: IncomingMessage): boolean =>
+export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
 /**
@@ -108,7 +110,7 @@ export function hidesHeaders({ headers }: Pick<IncomingMessage, 'headers'>): boo
 const OF_CONNECTION = new Set([...HOP_BY_HOP, 'http2-settings'])
 
 /** HTTP/1.0 has no interim responses (RFC 9110, section 10.1.1). */
-export const expectsContinue = ({ headers, httpVersion }: IncomingMessage): boolean =>
+export const expectsContinue = ({ headers, httpVersion }: Pick<IncomingMessage, 'headers' | 'httpVersion'>): boolean =>
   headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1'
 
 /** The headers for the client. */
@@ -150,6 +152,11 @@ const CONNECTION_WORDS = new Set(['close', 'keep-alive', 'upgrade', 'content-len
 
 const union = (some: Set<string> | undefined, more: Set<string> | undefined): Set<string> | undefined =>
   some && more ? some.union(more) : (some ?? more)
+
+/** The headers of an answer whose connection is not ours any more. */
+export const withoutContent = (headers: readonly string[]): string[] => without(headers, CONTENT)
+
+const CONTENT = new Set(['x-headland-content'])
 
 function without(headers: readonly string[], names: ReadonlySet<string>): string[] {
   const kept: string[] = []

@@ -1,6 +1,7 @@
 /** The edge's own pages: plain, without a script, and without information about what else is hosted here. */
-import { type ServerResponse, STATUS_CODES } from 'node:http'
-import { CountedResponse } from './counted-response.ts'
+import { STATUS_CODES } from 'node:http'
+import type { ErrorIds } from './counted-response.ts'
+import type { ReadResponse } from './visit.ts'
 
 export type Page = {
   status: number
@@ -81,10 +82,10 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-export function sendPage(response: ServerResponse, page: Page, headers: Record<string, string> = {}) {
+export function sendPage(response: ReadResponse & Partial<ErrorIds>, page: Page, headers: Record<string, string> = {}) {
   // Once a response has begun, only aborting it shows the client that it is incomplete.
   if (response.headersSent) return void response.destroy()
-  const id = page.status >= 500 && response instanceof CountedResponse ? response.errorId() : undefined
+  const id = page.status >= 500 ? response.errorId?.() : undefined
   const body = render(page, id)
   // The reason is given explicitly, because one from the upstream may have been set before and would stay.
   response.writeHead(page.status, STATUS_CODES[page.status], {

@@ -44,20 +44,20 @@ export function createWriter() {
 
   return {
     /** False when the client has not read yet what it was sent. */
-    write(socket: Socket, wire: Wire): boolean {
-      if (wire instanceof Uint8Array) return socket.write(wire)
+    write(socket: Socket, wire: Wire, onSent?: () => void): boolean {
+      if (wire instanceof Uint8Array) return socket.write(wire, onSent)
       const { head, body } = wire
       const length = head.length + body.length
       if (length > COPY_BYTES) {
         socket.cork()
         socket.write(head, 'latin1')
-        const isTaken = socket.write(body)
+        const isTaken = socket.write(body, onSent)
         socket.uncork()
         return isTaken
       }
       copies.write(head, 'latin1')
       body.copy(copies, head.length)
-      const isTaken = socket.write(copies.subarray(0, length))
+      const isTaken = socket.write(copies.subarray(0, length), onSent)
       // The kernel did not take everything: the rest is still to be read from this buffer.
       if (socket.writableLength > 0) copies = Buffer.allocUnsafeSlow(COPY_BYTES)
       return isTaken
@@ -65,10 +65,23 @@ export function createWriter() {
   }
 }
 
+export type Writer = ReturnType<typeof createWriter>
+
 const COPY_BYTES = 64 * 1024
 
 function toHead(status: number, headers: readonly string[]): string {
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
+  const { head, isChunked } = headOf(status, undefined, headers)
+  if (isChunked) throw new Error('a response without Content-Length cannot be written as a whole')
+  return head
+}
+
+/** The head of any response. Where its length is not known, its body is to follow in chunks. */
+export function headOf(
+  status: number,
+  reason: string | undefined,
+  headers: readonly string[],
+): { head: string; isChunked: boolean } {
+  let head = `HTTP/1.1 ${status} ${reason ?? STATUS_CODES[status] ?? 'unknown'}\r\n`
   let hasDate = false
   let hasLength = status === 204 || status === 304
   for (let at = 0; at < headers.length; at += 2) {
@@ -77,12 +90,13 @@ function toHead(status: number, headers: readonly string[]): string {
     if (name.length === 4) hasDate ||= name.toLowerCase() === 'date'
     else if (name.length === 14) hasLength ||= name.toLowerCase() === 'content-length'
   }
-  if (!hasLength) throw new Error('a response without Content-Length cannot be written as a whole')
   if (!hasDate) head += dateLine()
-  return head + KEPT
+  return { head: head + (hasLength ? KEPT : KEPT_CHUNKED), isChunked: !hasLength }
 }
 
-const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(LIMITS.idleClientMs / 1000)}\r\n\r\n`
+const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(LIMITS.idleClientMs / 1000)}\r\n`
+const KEPT = `${KEEP_ALIVE}\r\n`
+const KEPT_CHUNKED = `${KEEP_ALIVE}Transfer-Encoding: chunked\r\n\r\n`
 
 let second = 0
 let line = ''

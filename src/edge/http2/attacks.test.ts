@@ -131,7 +131,8 @@ test('a client that stops in the middle of a body loses its stream', async (t) =
 })
 
 test('a connection that opens no stream is closed', async (t) => {
-  const app = await slowApp(t, { requestHeadMs: 200, clientSweepMs: 50 })
+  // Long enough for the handshake on a busy machine.
+  const app = await slowApp(t, { requestHeadMs: 2000, clientSweepMs: 50 })
   const { closed, socket } = await openFrames(t, app.securePort)
   socket.resume()
   await closed

@@ -99,6 +99,7 @@ export async function listenToEdges(parts: Parts) {
       },
       traffic: traffic.notify,
       requests: requests.notify,
+      leave: () => member.left(),
       stalled: stalls.notify,
       trouble: (message) => log.error({ trouble: message }, 'the edge met a fault, and goes on'),
     }

@@ -126,9 +126,11 @@ export function followControl(parts: Parts) {
         () => false,
       )
     },
-    /** Resolves when it was received, or there is no control process. */
-    async sendLast(environments: Parameters<ControlMethodsForEdge['traffic']>[0]) {
+    /** The last that this edge has counted, after it has answered its last visitor. Resolves when it was received, or there is no control process. */
+    async leave(environments: Parameters<ControlMethodsForEdge['traffic']>[0]) {
       await control?.call('traffic', environments).catch(() => undefined)
+      // Without an answer, the end of its lease is waited for.
+      await control?.call('leave', null).catch(() => undefined)
     },
     stop: following.stop,
   }

@@ -77,6 +77,19 @@ test('an edge that does not answer is waited for until its lease has run out', a
   assert.equal(isSettled(), true)
 })
 
+test('an edge that has left is not waited for', async () => {
+  const { member, isSettled, send, wait } = setUp()
+  const opened = connection(never)
+  member.connected(opened)
+  send()
+  await wait(0)
+  assert.equal(isSettled(), false)
+  member.left()
+  assert.equal(isSettled(), true)
+  member.disconnected(opened)
+  assert.equal(await member.forgotten(new AbortController().signal), true)
+})
+
 test('an edge that refuses is waited for in the same way, and a renewal with the number ends the wait', async () => {
   const { member, isSettled, send, wait } = setUp()
   member.connected(connection(() => Promise.reject(new Error('the disk is full'))))

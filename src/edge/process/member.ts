@@ -4,6 +4,7 @@
  *   the edge is …             a purge is over when …
  *   connected                 it confirms; or, if it does not, its lease has run out
  *   not connected any more    its lease has run out, or its process is certainly gone
+ *   leaving                   at once: it answers no visitor any more
  *
  * Leases are counted from the moment in which a renewal arrived, which is later than the moment from which the edge counts. One
  * that connects may have a lease of another control process, so that moment counts as well.
@@ -33,8 +34,9 @@ export function createMember({ clock, process, isGone, leaseMs, now, onProgress 
   /** Confirmed while an earlier one was missing. */
   const ahead = new Set<number>()
   let leaseEnd = now() + leaseMs
+  let hasLeft = false
 
-  const isFenced = (): boolean => now() >= leaseEnd || (!connection && isGone(process))
+  const isFenced = (): boolean => hasLeft || now() >= leaseEnd || (!connection && isGone(process))
 
   function confirmed(number: number) {
     if (number > applied) ahead.add(number)
@@ -73,6 +75,10 @@ export function createMember({ clock, process, isGone, leaseMs, now, onProgress 
     },
     disconnected(closed: Caller<EdgeMethodsForControl>) {
       if (connection === closed) connection = undefined
+      onProgress()
+    },
+    left() {
+      hasLeft = true
       onProgress()
     },
     /** It has a new lease, and had applied all purges up to this number. */

@@ -53,6 +53,8 @@ export type ControlMethodsForEdge = {
   traffic(environments: Record<string, Counts>): void
   /** Requests since the last report, by environment. Resolves when they are taken over. */
   requests(records: RequestRecords): void
+  /** It answers no visitor any more, and ends: nothing waits for the end of its lease. */
+  leave(argument: null): void
   /** The event loop of the edge was blocked. */
   stalled(stall: Stall): void
   /** A fault that the operator should know about; the edge goes on. */

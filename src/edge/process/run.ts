@@ -141,7 +141,7 @@ export async function runEdge(settings: EdgeSettings) {
       clearInterval(loads)
       await edge.closeCache()
       await requests?.stop()
-      await control.sendLast(edge.takeCounts() ?? {})
+      await control.leave(edge.takeCounts() ?? {})
       forgetStalls()
       await Promise.all([control.stop(), agent.stop(), files?.stop()])
     },

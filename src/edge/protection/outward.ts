@@ -11,6 +11,10 @@ import { trimBlanks } from '../../http/index.ts'
 import { remembering, toLower } from '../http/remember.ts'
 import type { Access } from '../routes.ts'
 
+/** What an environment that is not for everybody adds to all of its answers. */
+export const changeOf = (access: Access | undefined) =>
+  access && ((headers: readonly string[]) => toOutward(access, headers))
+
 export function toOutward({ isHidden, protection }: Access, headers: readonly string[]): string[] {
   const sent = protection ? toPrivate(headers) : [...headers]
   return isHidden ? withNoindex(sent) : sent

@@ -9,6 +9,7 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as sendHttp } from 'node:http'
 import { Agent as HttpsAgent, request as sendHttps } from 'node:https'
 import type { Socket } from 'node:net'
+import { type AllowedHosts, isAllowedHost } from '../../http/index.ts'
 import { forwardStatus } from '../cache/fields/cache-status.ts'
 import type { Forwarded } from '../http/forwarded.ts'
 import { expectsContinue, hasBody, toClient, toUpstream } from '../http/headers.ts'
@@ -17,7 +18,6 @@ import type { Visit } from '../http/visit.ts'
 import type { Limits } from '../limits.ts'
 import { createQuota } from '../quota.ts'
 import type { StaticTarget } from '../routes.ts'
-import { type AllowedHosts, isAllowedHost } from '../rules/hosts.ts'
 
 type Parts = { limits: Limits; forwarded: Forwarded }
 

@@ -11,9 +11,10 @@ import {
   startTestEdge,
   startUpstream,
 } from '../../../test/support/edge/edge.ts'
+import { rounds } from '../../../test/support/long.ts'
 import { until } from '../../../test/support/until.ts'
 
-const SWAPS = 200
+const SWAPS = rounds({ short: 60, long: 200 })
 const VISITORS = 8
 
 test(`${SWAPS} swaps between two applications under load lose no request, and a drained one gets none`, async (t) => {

@@ -7,7 +7,7 @@
 import { type IncomingMessage, STATUS_CODES, request as sendRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Forwarded } from '../http/forwarded.ts'
-import { hasBody, toClient, toUpstream } from '../http/headers.ts'
+import { hasBody, toClient, toUpstream, withoutContent } from '../http/headers.ts'
 import { PAGES, type Page, type RawOptions, rawPage } from '../http/pages.ts'
 import type { Address } from '../http/visit.ts'
 import type { Limits } from '../limits.ts'
@@ -122,7 +122,7 @@ function join(client: Socket, upstream: Socket, fromClient: Buffer, fromUpstream
 }
 
 const head101 = ({ statusMessage, rawHeaders }: IncomingMessage): string =>
-  toHead(101, statusMessage, rawHeaders as string[])
+  toHead(101, statusMessage, withoutContent(rawHeaders))
 
 /** The body follows without its framing, and ends with the connection unless it has a Content-Length. */
 function refusalHead(

@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { PlainRequest } from '../fast-path/request.ts'
-import type { CountedResponse } from '../http/counted-response.ts'
+import type { ObservedResponse } from '../http/counted-response.ts'
 import type { Forwarded } from '../http/forwarded.ts'
-import type { Visit } from '../http/visit.ts'
+import type { ReadVisit } from '../http/visit.ts'
 import { lengthOf, statusOf, type Wire } from '../http/wire.ts'
 import type { Upgrade } from '../proxy/upgrade.ts'
 import {
@@ -39,7 +39,7 @@ export function createRequestLog({ forwarded, now = Date.now }: Parts) {
   /** Bytes of a connection up to the end of its last response: several may be pipelined. */
   const endedBytes = new WeakMap<Socket, number>()
 
-  function begin(environment: string, { request, path }: Pick<Visit, 'request' | 'path'>): Begun {
+  function begin(environment: string, { request, path }: Pick<ReadVisit, 'request' | 'path'>): Begun {
     const { method = '', socket } = request
     const client = forwarded.addressOf(socket, (name) => request.headers[name]?.toString())
     return { environment, method, target: path, client, startMs: performance.now() }
@@ -73,7 +73,7 @@ export function createRequestLog({ forwarded, now = Date.now }: Parts) {
     },
 
     /** Records the request when its response has ended. */
-    visit(environment: string, visit: Visit & { response: CountedResponse }) {
+    visit(environment: string, visit: ReadVisit & { response: ObservedResponse }) {
       const { request, response } = visit
       const { socket } = request
       const begun = begin(environment, visit)

@@ -2,12 +2,12 @@
  * Compiles the files of a site's author into its rules. A file that is read earlier takes precedence: `_redirects` and
  * `_headers`, then netlify.toml, then vercel.json. What does not apply is a warning for the log of the build.
  */
+import { type AllowedHosts, isAllowedHost } from '../../http/index.ts'
 import { MAX_BASE_PATH_LENGTH, readBasePath } from '../static/base-path.ts'
 import { parseHeadersFile } from './formats/headers-file.ts'
 import { parseNetlifyToml } from './formats/netlify-toml.ts'
 import { parseRedirectsFile } from './formats/redirects-file.ts'
 import { parseVercelJson } from './formats/vercel-json.ts'
-import { type AllowedHosts, isAllowedHost } from './hosts.ts'
 import { RULE_LIMITS } from './limits.ts'
 import { decodeLiteral } from './path.ts'
 import { RULE_FILES, type RuleFile } from './rule-files.ts'

@@ -32,7 +32,7 @@ test('files and folders whose names are no text are left out', async (t) => {
 
 test('a site of very many files does not block the process while it is listed', async (t) => {
   const [folder, edge] = [await temporaryFolder(t), join(await temporaryFolder(t), 'edge')]
-  for (let group = 0; group < 6; group++) {
+  for (let group = 0; group < 4; group++) {
     await mkdir(join(folder, String(group)))
     await Promise.all(Array.from({ length: 1000 }, (_, n) => writeFile(join(folder, String(group), `${n}.html`), '')))
   }
@@ -42,7 +42,7 @@ test('a site of very many files does not block the process while it is listed', 
   // The list is made by another thread: this one has little to do with it.
   assert.ok(mine.user < whole.user / 2, `${mine.user} of ${whole.user} µs`)
   const file = await openManifestFile(join(edge, MANIFEST_NAME))
-  assert.equal((await file.find('/5/999.html'))?.size, 0)
+  assert.equal((await file.find('/3/999.html'))?.size, 0)
   await file.close()
 })
 

@@ -1,13 +1,12 @@
 /** Sends a file that a manifest lists: whole, a part of it, or that it has not changed. */
 import { close, constants, open as openDescriptor, read } from 'node:fs'
-import { open } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { dirname, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { normalizeAcceptEncoding } from '../cache/policy/vary.ts'
 import { contentTypeOf } from '../http/content-types.ts'
 import { chooseEncoding, type Encoding, isKnown, type Part, readRange } from '../http/negotiate.ts'
+import { sendPart } from '../http/send-part.ts'
 import type { Visit } from '../http/visit.ts'
 import { changeHeaders, type HeaderChanges, withoutContent } from '../rules/headers.ts'
 import type { ReadyFiles } from './ready-files.ts'
@@ -152,15 +151,12 @@ async function readPart(disk: string, { start, end }: Part): Promise<Buffer> {
 }
 
 async function stream(response: ServerResponse, disk: string, { start, end }: Part, begin: () => void) {
-  const handle = await open(disk, READ_ONLY)
-  const content = handle.createReadStream({ start, end })
+  const descriptor = await openFile(disk, READ_ONLY)
   try {
     begin()
-    await pipeline(content, response, { end: false })
-    if (content.bytesRead !== end - start + 1) throw new Error(`${disk} is shorter than its manifest says`)
-    response.end()
-  } finally {
-    // Closes the file. The pipeline does so, too, but not when the client left before it began.
-    content.destroy()
+  } catch (error) {
+    await closeFile(descriptor)
+    throw error
   }
+  await sendPart({ descriptor, start, end: end + 1 }, response)
 }

@@ -59,7 +59,7 @@ export function createStatics({ limits, rewrites, report }: Parts) {
 
   return {
     /** Whether an earlier deployment may have left the file. If not, nothing is looked up. */
-    mayBeEarlier: (visit: Visit, target: Routed | undefined): boolean =>
+    mayBeEarlier: (visit: Pick<Visit, 'path'>, target: Routed | undefined): boolean =>
       target?.earlierFiles !== undefined && nameOf(visit) !== undefined,
 
     sendEarlier,
@@ -126,7 +126,7 @@ const toLive = (found: FoundFile) => ({
   cacheStatus: FILE_STATUS,
 })
 
-function nameOf({ path }: Visit): string | undefined {
+function nameOf({ path }: Pick<Visit, 'path'>): string | undefined {
   const decoded = decodePath(splitQuery(path)[0])
   return decoded === undefined ? undefined : immutableNameOf(decoded)
 }

@@ -75,6 +75,8 @@ export function createSecureFront({ http, limits, connections, answer, report }:
     /** Whether a request by plain HTTP to this host is to be sent to HTTPS. */
     isElsewhere: (host: string): boolean => publicPort !== undefined && certificates.has(host),
 
+    isChallenge: (path: string): boolean => path.startsWith(CHALLENGES),
+
     /** Whether it was answered: a CA checks a name by plain HTTP (RFC 8555, section 8.3). */
     answerChallenge({ path, request, response }: Visit): boolean {
       if (!path.startsWith(CHALLENGES) || (request.method !== 'GET' && request.method !== 'HEAD')) return false

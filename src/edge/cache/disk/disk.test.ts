@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { copyAsIfItWereTheSame, openTestDisk } from '../../../../test/support/edge/cache-disk.ts'
 import { temporaryFolder } from '../../../../test/support/folder.ts'
+import { rounds } from '../../../../test/support/long.ts'
 import { until } from '../../../../test/support/until.ts'
 import type { Place } from './index.ts'
 
@@ -89,7 +90,7 @@ test('an incomplete record at the end is cut off, wherever it ends, and the log 
   const whole = statSync(join(folder, name)).size
   const top = await temporaryFolder(t)
   const counts = new Set<number>()
-  for (let bytes = 0; bytes <= whole; bytes += 3) {
+  for (let bytes = 0; bytes <= whole; bytes += rounds({ short: 6, long: 3 })) {
     const copy = join(top, String(bytes))
     copyAsIfItWereTheSame(folder, copy)
     writeFileSync(join(copy, name), readFileSync(join(folder, name)).subarray(0, bytes))
@@ -107,6 +108,9 @@ test('an incomplete record at the end is cut off, wherever it ends, and the log 
   }
   assert.deepEqual([...counts], [0, 1, 2, 3])
 })
+
+/** How many bytes lie between those that are damaged, one at a time. */
+const STEP = rounds({ short: 41, long: 13 })
 
 test('wherever a byte is damaged, nothing that was purged comes back', async (t) => {
   const folder = await temporaryFolder(t)
@@ -127,7 +131,7 @@ test('wherever a byte is damaged, nothing that was purged comes back', async (t)
   let fewest = Number.POSITIVE_INFINITY
   for (const name of names) {
     const content = readFileSync(join(folder, name))
-    for (let at = 0; at < content.length; at += 13) {
+    for (let at = 0; at < content.length; at += STEP) {
       const copy = join(top, `${name}-${at}`)
       copyAsIfItWereTheSame(folder, copy)
       const damaged = Buffer.from(content)

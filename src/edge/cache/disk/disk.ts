@@ -1,10 +1,9 @@
 /** Opens the disk of the cache: replays what an earlier run left, and then reads and writes objects. */
-import { read } from 'node:fs'
+import { closeSync, read } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import { createLargeWriter, isLargeName, readRange } from './large.ts'
+import { createLargeWriter, isLargeName, openPart } from './large.ts'
 import { createLog, type Log } from './log.ts'
 import { currentBoot, isMissing, isUnfinishedMarker } from './marker.ts'
 import { makeFolder } from './ownership.ts'
@@ -74,11 +73,11 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
       return writer
     },
 
-    readLarge(place, start, end) {
+    openLargePart(place, start, end) {
       if (!(0 <= start && start <= end && end <= place.bodyBytes)) throw new RangeError(`no range: ${start} to ${end}`)
       if (place.large === undefined || !segments.find(place)) return undefined
       try {
-        return readRange(folder, place.large, start, end)
+        return openPart(folder, place.large, start, end)
       } catch (error) {
         health.notify(error)
         return undefined
@@ -125,8 +124,8 @@ async function recover({ ownership, segments, claim, evict }: Log, { folder, onP
 /** Undefined when its large file is gone. Throws when it is damaged. */
 async function readObject({ batches }: Log, folder: string, segment: Segment, place: Place) {
   if (place.large !== undefined) {
-    const stream = readRange(folder, place.large, 0, place.bodyBytes)
-    return stream && (await buffer(stream))
+    const part = openPart(folder, place.large, 0, place.bodyBytes)
+    return part && (await readWhole(part.descriptor, 0, place.bodyBytes).finally(() => closeSync(part.descriptor)))
   }
   const bytes = HEADER_BYTES + place.metaBytes + place.bodyBytes
   const record = batches.find(segment, place.offset, bytes) ?? (await readWhole(segment.fd, place.offset, bytes))

@@ -3,10 +3,10 @@
  * once a record refers to it; a file without a record is removed when the folder is opened next.
  */
 import { randomBytes } from 'node:crypto'
-import { closeSync, createReadStream, createWriteStream, fstatSync, openSync } from 'node:fs'
+import { closeSync, createWriteStream, fstatSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
+import type { OpenPart } from '../../http/send-part.ts'
 import { isMissing } from './marker.ts'
 import type { LargeWriter, Place } from './types.ts'
 
@@ -82,17 +82,15 @@ export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Pa
   }
 }
 
-/** Up to and without `end`. Undefined when the file is gone. A stream that is not read to its end must be destroyed. */
-export function readRange(folder: string, name: string, start: number, end: number): Readable | undefined {
-  if (start === end) return Readable.from([])
-  const fd = openUnlessMissing(join(folder, name))
-  if (fd === undefined) return undefined
-  if (fstatSync(fd).size < end) {
-    closeSync(fd)
+/** Up to and without `end`. Undefined when the file is gone. From here on it may be removed: it is open. */
+export function openPart(folder: string, name: string, start: number, end: number): OpenPart | undefined {
+  const descriptor = openUnlessMissing(join(folder, name))
+  if (descriptor === undefined) return undefined
+  if (fstatSync(descriptor).size < end) {
+    closeSync(descriptor)
     return undefined
   }
-  // From here on the file may be removed: the stream has it open.
-  return createReadStream('', { fd, start, end: end - 1 })
+  return { descriptor, start, end }
 }
 
 function openUnlessMissing(path: string): number | undefined {

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import type { OpenPart } from '../../http/send-part.ts'
 
 /** The position of a record. With `large`, `bodyBytes` is the size of that file. */
 export type Place = { segment: number; offset: number; metaBytes: number; bodyBytes: number; large?: string }
@@ -20,10 +20,9 @@ export type Disk = {
   /** Undefined: not kept, as for `put`. */
   openLarge(): LargeWriter | undefined
   /**
-   * From `start` up to and without `end`. Undefined when it is gone. A stream that is not read to its end must be
-   * destroyed.
+   * From `start` up to and without `end`. Undefined when it is gone. The caller closes the file, which may be removed meanwhile.
    */
-  readLarge(place: Place, start: number, end: number): Readable | undefined
+  openLargePart(place: Place, start: number, end: number): OpenPart | undefined
   /** The record will not be read again. A small one still reappears at the next recovery, unless a note excludes it. */
   forget(place: Place): void
   /** On the disk, including what is still being written. */

@@ -12,7 +12,8 @@ import { headersOf, packed, type StoredResponse, toStored } from '../store/objec
 import type { Partition } from '../store/partition.ts'
 import { mayBeCompressed } from '../store/representation.ts'
 import type { Store } from '../store/store.ts'
-import { decideStorage, type Storable } from './storable.ts'
+import { CONTENT_FIELD, decideLearned, finalTags, type LearnedStorable } from './learned.ts'
+import { decideStorage, type Storable, type Unstorable } from './storable.ts'
 import { readRequestDirectives, type Validate } from './use.ts'
 import { compareHead, freshen, isAbout } from './validation.ts'
 import { normalizeAcceptEncoding, variantOf } from './vary.ts'
@@ -38,7 +39,7 @@ export type Exchange = {
   draft?: Draft
 }
 
-type Draft = Pick<Storable, 'lifetime' | 'tags' | 'headers'> & {
+type Draft = Pick<LearnedStorable, 'lifetime' | 'tags' | 'headers' | 'pending'> & {
   head: Head
   variant: string
   vary: readonly string[] | undefined
@@ -62,19 +63,39 @@ export function createJudge({ now, store, bodies }: Parts) {
     const { vary, headers } = withEncodingIn(decision)
     const variant = vary ? variantOf(vary, exchange.requestHeaders) : ''
     if (stale && stale.stored.variant !== variant) store.remove(partition, stale.stored)
-    const { lifetime, tags } = decision
-    exchange.draft = { lifetime, tags, headers, head: received, variant, vary, responseMs: now() }
+    const { lifetime, tags, pending } = decision
+    exchange.draft = {
+      lifetime,
+      tags,
+      ...(pending ? { pending } : {}),
+      headers,
+      head: received,
+      variant,
+      vary,
+      responseMs: now(),
+    }
     return {
       kind: 'store',
       outgoing: { status: received.status, reason: received.reason, headers: toFirst(received, headers) },
       forOthers: { status: received.status, reason: received.reason, headers },
       isFor: (others) => vary === undefined || variantOf(vary, others) === variant,
+      isPending: pending !== undefined,
     }
   }
 
-  function decide({ method, requestHeaders, requestMs }: Exchange, status: number, headers: HeaderList) {
-    if (readRequestDirectives(requestHeaders).noStore) return { kind: 'pass' as const, why: 'request-no-store' }
-    return decideStorage({ method, requestHeaders, status, headers, requestMs, responseMs: now() })
+  /** `about` are the headers that say what it is made of: those of a 304 are not stored. */
+  function decide(
+    exchange: Exchange,
+    status: number,
+    headers: HeaderList,
+    about = headers,
+  ): LearnedStorable | Unstorable {
+    const { method, requestHeaders, requestMs, path, target } = exchange
+    if (readRequestDirectives(requestHeaders).noStore) return { kind: 'pass', why: 'request-no-store' }
+    const asked = { method, requestHeaders, status, headers, requestMs, responseMs: now() }
+    const found = decideStorage(asked)
+    if (!target.learned) return found
+    return decideLearned({ ...asked, ...target.learned, target: path, content: fieldOf(about, CONTENT_FIELD) }, found)
   }
 
   function pass({ stale, partition, method }: Exchange, received: Head, detail: string): Verdict {
@@ -95,13 +116,15 @@ export function createJudge({ now, store, bodies }: Parts) {
     const before = headersOf(stored)
     if (!isAbout(before, received.headers)) return { kind: 'again' }
     const headers = freshen(before, received.headers)
-    const decision = decide(exchange, stored.status, withTargeted(headers, stored.targeted))
+    const decision = decide(exchange, stored.status, withTargeted(headers, stored.targeted), received.headers)
     const outcome = { isStored: decision.kind === 'store', status: 304 }
     if (decision.kind !== 'store') {
       if (!OF_REQUEST.has(decision.why)) store.remove(exchange.partition, stored)
       const once = { ...stored, ...packed(headers, { ...stored.lifetime, bornMs: now() }) }
       return { kind: 'use', stored: once, outcome, isForOne: true }
     }
+    // The list would come in a trailer, which a 304 does not have.
+    if (decision.pending) return { kind: 'again' }
     // The record on the disk lacks the new tag, so a purge by that tag would miss it.
     if (!decision.tags.every((tag) => stored.tags.includes(tag))) return { kind: 'again' }
     store.renew(exchange.partition, stored, withoutLength(decision.headers), decision.lifetime)
@@ -113,7 +136,8 @@ export function createJudge({ now, store, bodies }: Parts) {
     const before = headersOf(stored)
     const found = compareHead(before, stored.size, received.headers)
     if (found === 'invalidate') return store.remove(exchange.partition, stored)
-    if (found !== 'freshen') return
+    // Whether it is made of the same content is not known from this.
+    if (found !== 'freshen' || exchange.target.learned) return
     const asGet: Exchange = { ...exchange, method: 'GET' }
     const headers = withTargeted(freshen(before, received.headers), stored.targeted)
     const decision = decide(asGet, stored.status, headers)
@@ -160,14 +184,20 @@ export function createJudge({ now, store, bodies }: Parts) {
       return { stored: stale.stored, outcome: { isStored: false, detail: `stale-if-error-${why}` } }
     },
 
-    keep(exchange: Exchange, body: Buffer): { stored: StoredResponse; isStored: boolean } {
+    keep(exchange: Exchange, body: Buffer, content?: string): { stored: StoredResponse; isStored: boolean } {
+      const draft = exchange.draft as Draft
+      const tags = finalTags(draft, content)
+      if (tags) exchange.draft = { ...draft, tags }
       const stored = describe(exchange, body.length, body)
+      if (!tags) return { stored, isStored: false }
       const isStored = store.put(exchange.partition, stored)
       if (isStored) bodies.write(exchange.target.environment, stored, body)
       return { stored, isStored }
     },
 
+    /** One whose tags are not known before its end is not kept. */
     openLarge(exchange: Exchange): LargeBody | undefined {
+      if (exchange.draft?.pending) return undefined
       let size = 0
       return bodies.openLarge(exchange.target.environment, {
         grew: (bytes) => {
@@ -185,7 +215,7 @@ export type Judge = ReturnType<typeof createJudge>
 /**
  * Reasons not to store that lie in the request: they do not affect what is stored, nor the responses to other requests.
  */
-export const OF_REQUEST: ReadonlySet<string> = new Set(['request-no-store', 'authorization', 'encoding'])
+export const OF_REQUEST: ReadonlySet<string> = new Set(['request-no-store', 'authorization', 'cookie', 'encoding'])
 
 /** Errors that a stale response may replace (RFC 5861, section 4). */
 const FAILED: ReadonlySet<number> = new Set([500, 502, 503, 504])

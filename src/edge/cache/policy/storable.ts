@@ -40,6 +40,11 @@ export type Why =
   | 'vary-all'
   | 'no-lifetime'
   | 'too-many-tags'
+  /** Of learned.ts. */
+  | 'cookie'
+  | 'preview'
+  | 'vary'
+  | `content-${string}`
 
 export type Exchange = {
   method: string
@@ -128,7 +133,7 @@ function isOfUse(lifetime: Lifetime, { status, headers, responseMs }: Exchange):
 }
 
 /** `all` also where it names too many headers to compare for every request: the response is then not stored. */
-function varyOf(headers: HeaderList): readonly string[] | 'all' | undefined {
+export function varyOf(headers: HeaderList): readonly string[] | 'all' | undefined {
   const field = fieldOf(headers, 'vary') ?? ''
   if (field.length > MAX_VARY_LENGTH) return 'all'
   const names = readVary(field)
@@ -141,7 +146,7 @@ const MAX_VARY_NAMES = 32
 
 const readVary = remembering((vary): readonly string[] => [...new Set(membersOf(vary.toLowerCase()))].sort())
 
-function storedHeaders(received: HeaderList, directives: Directives, responseMs: number): string[] {
+export function storedHeaders(received: HeaderList, directives: Directives, responseMs: number): string[] {
   const personal = new Set([...fieldsNamedBy(directives, 'no-cache'), ...fieldsNamedBy(directives, 'private')])
   const stored: string[] = []
   let hasDate = false

@@ -1,5 +1,5 @@
 /** The bodies of stored responses, in memory or on the disk, and how they are sent to a client. */
-import type { Visit } from '../../http/visit.ts'
+import type { ReadVisit } from '../../http/visit.ts'
 import type { Disk } from '../disk/index.ts'
 import type { LargeBody } from '../fetch.ts'
 import { type Remark, sendLarge, sendStored } from '../reply.ts'
@@ -11,7 +11,7 @@ import type { Store } from './store.ts'
 type Parts = { store: Store; disk(): Disk | undefined; report(error: unknown): void }
 
 /** The request that is answered, and the partition that the response comes from. */
-type Destination = { partition: Partition; visit: Visit }
+type Destination = { partition: Partition; visit: ReadVisit }
 
 type LargeParts = {
   grew(bytes: number): void
@@ -65,7 +65,10 @@ export function createBodies({ store, disk, report }: Parts) {
       }
       const { place } = stored
       if (place?.large !== undefined) {
-        return sendLarge(visit, stored, remark, { read: (start, end) => disk()?.readLarge(place, start, end), onGone })
+        return sendLarge(visit, stored, remark, {
+          open: (start, end) => disk()?.openLargePart(place, start, end),
+          onGone,
+        })
       }
       load(partition, stored)
         .then((loaded) => {

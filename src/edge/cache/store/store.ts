@@ -146,6 +146,13 @@ export function createStore({ now, isOnDisk = () => false, maxBytes }: Parts) {
       return number
     },
 
+    /** Whether this holds for all that is stored for an environment. */
+    isEvery(environment: string, holds: (stored: StoredResponse) => boolean): boolean {
+      for (const slot of partitionOf(environment).slots.values())
+        if (![...(isVaried(slot) ? slot.variants.values() : [slot])].every(holds)) return false
+      return true
+    },
+
     environments: (): string[] => [...partitions.keys()],
     forget,
     /** Removes the environments that do not exist any more. */

@@ -35,8 +35,10 @@ export type Listener = {
   interim?(head: Head): void
   head(head: Head, length: number | undefined): void
   data(chunk: Buffer): void
-  /** The response is complete. */
-  end(): void
+  /** Nothing more has arrived for now. */
+  flush?(): void
+  /** The response is complete. `content` is what its trailer says that it is made of. */
+  end(content?: string): void
   /** Before the head: there is no response. After it: the response is incomplete. */
   fail(why: Failure): void
 }
@@ -112,6 +114,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
         hasReceived = true
         failOnError(() => {
           if (reader.read(chunk) && stage !== 'over') return finish(reader, from)
+          if (stage === 'receiving') listener.flush?.()
           if (stage !== 'over' && pace.isSpent(target.environment, chunk.length, nextTurn)) {
             isSpent = true
             from.socket.pause()
@@ -151,7 +154,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
         leave()
         if (reader.isReusable() && !isPaused) connections.keep(target, from, reader.keepAliveMs())
         else from.socket.destroy()
-        listener.end()
+        listener.end(reader.content())
       }
 
       function fail(why: Failure) {

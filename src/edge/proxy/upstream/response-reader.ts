@@ -32,6 +32,8 @@ export type ResponseReader = {
   end(): boolean
   /** Whether another response may follow on this connection. Known once this one is complete. */
   isReusable(): boolean
+  /** What the trailer of a chunked body says of the content, where it does. */
+  content(): string | undefined
   /** How long the instance keeps an idle connection, where it announced that. */
   keepAliveMs(): number | undefined
 }
@@ -53,6 +55,7 @@ export function createResponseReader(handler: ResponseHandler, { method, maxHead
   let leftBytes = 0
   let chunkPart: 'size' | 'data' | 'dataEnd' | 'trailers' = 'size'
   let trailerBytes = 0
+  let content: string | undefined
   let interims = 0
   let mayFollow = true
   let keepAliveMs: number | undefined
@@ -167,10 +170,11 @@ export function createResponseReader(handler: ResponseHandler, { method, maxHead
         chunkPart = 'size'
         return
       case 'trailers':
-        // They are not forwarded, which RFC 9110, section 6.5.1, allows.
+        // They are not forwarded, which RFC 9110, section 6.5.1, allows. One of them is for us.
         trailerBytes += line.length
         if (trailerBytes > maxHeaderBytes) throw new Malformed('the trailers are too long')
         if (line === '') state = 'done'
+        else if (CONTENT.test(line)) content = content === undefined ? parseLine(line).value : TWICE
     }
   }
 
@@ -182,12 +186,16 @@ export function createResponseReader(handler: ResponseHandler, { method, maxHead
       if (state !== 'done') throw new Malformed('it closed the connection before the response was complete')
       return true
     },
+    content: () => content,
     isReusable: () => state === 'done' && mayFollow,
     keepAliveMs: () => keepAliveMs,
   }
 }
 
 const NOTHING = Buffer.alloc(0)
+const CONTENT = /^x-headland-content:/i
+/** No valid list: of two, none counts. */
+const TWICE = ''
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?[ \t]*$/
 const LENGTH = /^[0-9]{1,15}$/
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: ([\t\x20-\x7e\x80-\xff]*))?$/
