@@ -4,14 +4,20 @@
  */
 import { type Clock, type Log, processName } from '../base/index.ts'
 import { type CallPeer, createCaller, type Frame, type Greeting, listenToPeers, PROTOCOL } from '../channel/index.ts'
+import { SENT_PROBLEMS } from '../contract/index.ts'
 import type { AgentMethodsForEdge, EdgeMethodsForAgent } from '../edge/index.ts'
 import type { Engine, Networks } from '../engines/index.ts'
-import { type AppOutput, type AwakeLimits, createSupervisor, deploymentOf } from '../runtime/index.ts'
+import {
+  type AppOutput,
+  type AwakeLimits,
+  createSupervisor,
+  deploymentOf,
+  type FrozenLimits,
+} from '../runtime/index.ts'
 import type { LineLogs } from '../storage/index.ts'
 import { createApps, type Session } from './apps.ts'
 import { createControls } from './controls.ts'
 import { createAgentEdges } from './edges.ts'
-import { ERRORS } from './errors.ts'
 import { watchIdle } from './idle.ts'
 import { createJobs } from './jobs.ts'
 import type { AgentMethods, ControlMethods, MachineDescription, Output } from './messages.ts'
@@ -32,16 +38,18 @@ type Parts = {
   startDeadlineMs: number
   idleMs: number
   awakeLimits: AwakeLimits
+  frozenLimits: FrozenLimits
   /** It takes the place of the agent that listens on the socket now. */
   isSuccessor?: boolean
 }
 
 export async function startAgent(parts: Parts) {
-  const { clock, log, version, path, engine, networks, logs, description, startDeadlineMs, idleMs, awakeLimits } = parts
+  const { clock, log, version, path, engine, networks, logs, description, startDeadlineMs, idleMs } = parts
+  const { awakeLimits, frozenLimits } = parts
   const greeting: Greeting = { protocol: PROTOCOL, role: 'agent', process: processName(), version }
   const peers = new Set<CallPeer>()
   const replaced = Promise.withResolvers<void>()
-  const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits })
+  const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits, frozenLimits })
   const instancesOf = (deployment: string) => apps.instancesOf(deployment)
   const deployments = () => new Set(supervisor.all().map(deploymentOf))
   const edges = createAgentEdges({ clock, gateway: networks?.gateway, deployments, instancesOf })
@@ -81,7 +89,7 @@ export async function startAgent(parts: Parts) {
       loopDetected: apps.loopDetected,
       isThere: () => true,
     }
-    const edge = edges.add(createCaller<EdgeMethodsForAgent>(peer, methods, ERRORS))
+    const edge = edges.add(createCaller<EdgeMethodsForAgent>(peer, methods, SENT_PROBLEMS))
   }
 
   function serveControl(peer: CallPeer) {
@@ -89,7 +97,7 @@ export async function startAgent(parts: Parts) {
     const jobs = createJobs({ engine, networks, output })
     const session: Session = { isOpen: true }
     const methods: AgentMethods = { describe: () => description, ...jobs.methods, ...appMethods(session, output) }
-    const control = createCaller<ControlMethods>(peer, methods, ERRORS)
+    const control = createCaller<ControlMethods>(peer, methods, SENT_PROBLEMS)
     controls.add(control)
     control.closed
       .then(() => {

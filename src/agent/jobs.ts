@@ -18,6 +18,7 @@ type Methods = Pick<
   | 'stopJob'
   | 'openNetwork'
   | 'contactsOf'
+  | 'redirectNames'
   | 'closeNetwork'
   | 'answers'
   | 'obstacle'
@@ -72,6 +73,7 @@ export function createJobs({ engine, networks, output }: Parts) {
       return { address, listen, mounts }
     },
     contactsOf: (id) => namespaceOf(id).contacts(),
+    redirectNames: ({ network, names }) => namespaceOf(network).redirect(names),
     closeNetwork,
     answers: (endpoint) => found(networks, 'network of jobs').answers(endpoint),
     obstacle: async () => (await networks?.obstacle()) ?? null,

@@ -1,7 +1,7 @@
 /** What the agent offers to the control process and to edges, and what it asks of them. All of it is plain data. */
 import type { resources } from '../contract/index.ts'
 import type { Contact, Endpoint, Exit, Job, Mount, NamespaceOptions } from '../engines/index.ts'
-import type { InstanceRecord, InstanceStatus, Tools } from '../runtime/index.ts'
+import type { Awake, InstanceRecord, InstanceStatus, Tools } from '../runtime/index.ts'
 
 export type MachineDescription = {
   sandbox: { isIsolating: boolean; overlayMissing: string | null; description: string; limits: string }
@@ -35,6 +35,7 @@ export type AgentMethods = {
     mounts: readonly Mount[]
   }>
   contactsOf(network: number): Promise<Contact[]>
+  redirectNames(argument: { network: number; names: readonly string[] }): Promise<{ address: string; suffix: string }>
   closeNetwork(network: number): Promise<void>
   answers(endpoint: Endpoint): Promise<boolean>
   obstacle(argument: null): Promise<string | null>
@@ -52,7 +53,8 @@ export type AgentMethods = {
   setExpiries(argument: { environment: string; texts: Readonly<Record<string, string>> }): Promise<void>
   retireApp(argument: { deployment: string; isDrained: boolean }): Promise<void>
   sayInLog(argument: { log: InstanceRecord['log']; phase: string; text: string }): Promise<void>
-  awakeApps(account: string): { apps: number; memoryBytes: number }
+  /** An agent of an earlier version does not say what each environment uses. */
+  awakeApps(account: string): Omit<Awake, 'environments'> & Partial<Awake>
 }
 
 /** An app that an agent hands over to the one that takes its place, with the processes that stay with the old one. */

@@ -1,8 +1,8 @@
 /** The agent whose place this one takes: its apps go on in the processes that it has started. */
 import { type Caller, connectPeer, createCaller, type Frame, type Greeting } from '../channel/index.ts'
+import { SENT_PROBLEMS } from '../contract/index.ts'
 import type { Exit, Process } from '../engines/index.ts'
 import type { AppOutput, Instance } from '../runtime/index.ts'
-import { ERRORS } from './errors.ts'
 import type { HandedOverApp, PredecessorMethods, SuccessorMethods } from './messages.ts'
 
 /** Its sandboxes die with it. */
@@ -22,7 +22,7 @@ export async function connectToPredecessor(path: string, greeting: Greeting, { i
     isSite,
   }
   const peer = await connectPeer<Frame, Frame>(path, greeting)
-  const old: Caller<PredecessorMethods> = createCaller<PredecessorMethods>(peer, methods, ERRORS)
+  const old: Caller<PredecessorMethods> = createCaller<PredecessorMethods>(peer, methods, SENT_PROBLEMS)
 
   return {
     handOver: (): Promise<HandedOverApp[]> => old.call('handOver', null),

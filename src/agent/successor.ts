@@ -3,9 +3,9 @@
  * that run. It ends with the last of them.
  */
 import { type CallPeer, createCaller } from '../channel/index.ts'
+import { SENT_PROBLEMS } from '../contract/index.ts'
 import type { Instance } from '../runtime/index.ts'
 import type { AgentApps } from './apps.ts'
-import { ERRORS } from './errors.ts'
 import type { PredecessorMethods, SuccessorMethods } from './messages.ts'
 
 type Parts = {
@@ -51,7 +51,7 @@ export function serveSuccessor(peer: CallPeer, { apps, release, onEmpty }: Parts
     exitOf: (id) => find(id).process.exited,
     stop: ({ instance, graceMs }) => find(instance).process.stop(graceMs),
   }
-  const successor = createCaller<SuccessorMethods>(peer, methods, ERRORS)
+  const successor = createCaller<SuccessorMethods>(peer, methods, SENT_PROBLEMS)
   // Apps end with their agent.
   successor.closed.then(() => {
     for (const { process } of held.values()) process.stop(0).catch(() => undefined)

@@ -12,7 +12,7 @@ export type Mount = {
    * what is written. One that does not exist yet begins as a copy of the tree's. It is left out where the tree has no such
    * folder, or has a link on the way to it. Only for engines that isolate.
    */
-  inner?: readonly { path: string; from: string }[]
+  inner?: readonly { path: string; from: string; uid?: number }[]
 }
 
 /** An overlay mount that one job alone sees. */
@@ -50,6 +50,8 @@ export type Job = {
   limits?: Limits
   /** Its network namespace; without one it uses the machine's network. */
   network?: JobNetwork
+  /** It has no network at all. Only for engines that isolate. */
+  isOffline?: true
 }
 
 export type Exit = {
@@ -70,7 +72,13 @@ export type Process = {
   listeningPorts(): Promise<number[]>
   /** What all processes of the tree used a few seconds ago; only where the job has limits. */
   memoryBytes?(): number
-  /** SIGTERM to every process of the tree; SIGKILL to what is left after the grace. Resolves when all are gone. */
+  /**
+   * The whole tree keeps its memory and does nothing until it is thawed. False where that is not possible: then nothing has
+   * changed. Only where the job has limits.
+   */
+  freeze?(): boolean
+  thaw?(): void
+  /** SIGTERM to every process of the tree, frozen or not; SIGKILL to what is left after the grace. Resolves when all are gone. */
   stop(graceMs: number): Promise<Exit>
 }
 

@@ -32,9 +32,12 @@ export function startLimited({ limiter, command, spawn }: LimitedStart, job: Job
     ...running,
     exited,
     memoryBytes: cgroup.memoryBytes,
+    freeze: cgroup.freeze,
+    thaw: cgroup.thaw,
     async stop(graceMs) {
       // A process that left the tree and keeps the pipes open would delay the exit without end.
       const timer = setTimeout(() => cgroup.kill(), graceMs)
+      cgroup.thaw()
       try {
         await running.stop(graceMs)
         return await exited

@@ -79,7 +79,8 @@ export async function ask({ host, port, hostHeader, onListening }: Asked, signal
 export type Asked = Pick<Waiting, 'host' | 'port' | 'hostHeader'> & { onListening?(): void }
 export type Answer = { isListening: boolean; answers: boolean }
 
-function accepts(host: string, port: number): Promise<boolean> {
+/** Whether something listens. The kernel accepts also for a program that does nothing at the moment. */
+export function accepts(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: 1000 })
     const settle = (isOpen: boolean) => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { imageHookVariables, openHooks } from './hooks.ts'
+import { promisify } from 'node:util'
+import { imageHookVariables, openHooks, variablesFor } from './hooks.ts'
 
 test('the files are there for every user, where the plan asks for them and the app has not switched them off', async (t) => {
   const runFolder = await mkdtemp(join(tmpdir(), 'headland hooks-'))
@@ -42,4 +44,28 @@ test('an app on another machine loads the files of its image, and knows when it 
   })
   assert.deepEqual(imageHookVariables({ variables: {}, expiries }), {})
   assert.deepEqual(imageHookVariables({ variables: { HEADLAND_NEXT_COHERENCE: 'off' }, expiries }), {})
+})
+
+test('the file that learns what pages are made of comes second, and an image without it is started all the same', async (t) => {
+  const runFolder = await mkdtemp(join(tmpdir(), 'headland-hooks-'))
+  t.after(() => rm(runFolder, { recursive: true }))
+  const variables = { HEADLAND_NEXT_COHERENCE: 'on', HEADLAND_CONTENT_TAGS: 'on' }
+  const expiries = async () => '{}'
+  const { options } = await openHooks({ node: '24.0.0', variables, runFolder, isIsolating: true, expiries })
+  assert.deepEqual(options, [
+    '--require="/headland/hooks/next/coherence.cjs"',
+    '--require="/headland/hooks/content/content.cjs"',
+  ])
+  assert.ok((await readdir(join(runFolder, 'hooks', 'next'))).includes('expiries.json'))
+  assert.ok(!(await readdir(join(runFolder, 'hooks', 'content'))).includes('expiries.json'))
+  const inImage = imageHookVariables({ variables: { HEADLAND_CONTENT_TAGS: 'on' }, expiries: undefined })
+  assert.deepEqual(Object.keys(inImage), ['NODE_OPTIONS'])
+  const { stdout } = await promisify(execFile)(process.execPath, ['-p', '1'], { env: { ...process.env, ...inImage } })
+  assert.equal(stdout, '1\n')
+})
+
+test('an app on a version of Node that cannot load a file does not get its variable', () => {
+  const variables = { HEADLAND_NEXT_COHERENCE: 'on', HEADLAND_CONTENT_TAGS: 'on', PORT: '1' }
+  assert.deepEqual(variablesFor('18.20.8', variables), { HEADLAND_NEXT_COHERENCE: 'on', PORT: '1' })
+  assert.deepEqual(variablesFor('20.0.0', variables), variables)
 })

@@ -1,6 +1,6 @@
 /**
- * Files of the service that Node loads ahead of an app (`--require`), where the build's plan asks for it by a variable. The
- * app's own files stay as they are. An app switches them off with the value `off` of the same variable.
+ * Files of the service that Node loads ahead of an app (`--require`), where the build's plan or the environment asks for it by a
+ * variable. The app's own files stay as they are. An app switches them off with the value `off` of the same variable.
  *
  * They are copied for each start, since the app's user must be able to read them, whatever rights the service's own files
  * have: Node refuses to start when it cannot load a file named by `--require`.
@@ -11,11 +11,18 @@ import { fileURLToPath } from 'node:url'
 import { createTurns } from '../base/index.ts'
 import type { Mount } from '../engines/index.ts'
 
-/** `oldestNode` is the version that the oldest supported framework version needs: on older ones the file is not loaded. */
+/**
+ * `oldestNode` is the version that the oldest supported framework version needs: on older ones the file is not loaded. The order
+ * is that of loading: the second looks at caches which the first has wrapped.
+ */
 const HOOKS = [
   {
-    ...{ variable: 'HEADLAND_NEXT_COHERENCE', folder: 'next', oldestNode: 18 },
+    ...{ variable: 'HEADLAND_NEXT_COHERENCE', folder: 'next', oldestNode: 18, isToldRevalidations: true },
     ...{ file: 'coherence.cjs', fileInImage: 'in-image.cjs' },
+  },
+  {
+    ...{ variable: 'HEADLAND_CONTENT_TAGS', folder: 'content', oldestNode: 20, isToldRevalidations: false },
+    ...{ file: 'content.cjs', fileInImage: 'in-image.cjs' },
   },
 ]
 const SOURCE = fileURLToPath(new URL('./hooks', import.meta.url))
@@ -24,9 +31,22 @@ const INSIDE = '/headland/hooks'
 /** Where the files are on this machine, and where in a sandbox or an image. */
 export const HOOK_FILES = { from: SOURCE, to: INSIDE }
 
-/** Whether an app with these variables loads files of the service. */
-export const hasHooks = (variables: Readonly<Record<string, string>>): boolean =>
-  HOOKS.some(({ variable }) => (variables[variable] ?? 'off') !== 'off')
+type Variables = Readonly<Record<string, string>>
+
+const wantedBy = (variables: Variables) => HOOKS.filter(({ variable }) => (variables[variable] ?? 'off') !== 'off')
+
+/** Whether an app with these variables is told what was revalidated. */
+export const isToldRevalidations = (variables: Variables): boolean =>
+  wantedBy(variables).some(({ isToldRevalidations }) => isToldRevalidations)
+
+/** Without those of hooks that a version of Node cannot load. In an image, an older one would refuse to start with their options. */
+export const variablesFor = (node: string, variables: Variables): Record<string, string> => {
+  const tooNew = new Set(HOOKS.filter((hook) => isTooOld(node, hook)).map(({ variable }) => variable))
+  return Object.fromEntries(Object.entries(variables).filter(([key]) => !tooNew.has(key)))
+}
+
+const isTooOld = (node: string, { oldestNode }: { oldestNode: number }): boolean =>
+  Number.parseInt(node, 10) < oldestNode
 
 export type Hooks = {
   mounts: readonly Mount[]
@@ -51,12 +71,12 @@ type HookOptions = {
 export async function openHooks({ node, variables, runFolder, isIsolating, expiries }: HookOptions): Promise<Hooks> {
   const mounts: Mount[] = []
   const options: string[] = []
-  for (const { variable, folder, file, oldestNode } of HOOKS) {
-    const wanted = variables[variable]
-    if (wanted === undefined || wanted === 'off' || Number.parseInt(node, 10) < oldestNode) continue
+  for (const hook of wantedBy(variables)) {
+    if (isTooOld(node, hook)) continue
+    const { folder, file, isToldRevalidations } = hook
     const from = join(runFolder, 'hooks', folder)
     await copyReadable(join(SOURCE, folder), from)
-    if (expiries) await writeExpiries(runFolder, expiries)
+    if (expiries && isToldRevalidations) await writeExpiries(runFolder, expiries)
     if (isIsolating) mounts.push({ from, to: join(INSIDE, folder), isWritable: false })
     // Quoted as Node reads it: the data folder may have a space in its path.
     options.push(`--require=${JSON.stringify(join(isIsolating ? join(INSIDE, folder) : from, file))}`)
@@ -74,14 +94,25 @@ type ImageHookOptions = Pick<HookOptions, 'variables'> & {
  * from the API for apps there.
  */
 export function imageHookVariables({ variables, expiries }: ImageHookOptions): Record<string, string> {
-  const wanted = HOOKS.filter(({ variable }) => (variables[variable] ?? 'off') !== 'off')
-  if (wanted.length === 0 || expiries === undefined) return {}
-  const { began = 0, ended = 0 } = JSON.parse(expiries)
-  const options = wanted.map(({ folder, fileInImage }) => `--require=${join(INSIDE, folder, fileInImage)}`)
+  const wanted = wantedBy(variables).filter((hook) => !hook.isToldRevalidations || expiries !== undefined)
+  if (wanted.length === 0) return {}
+  const options = wanted.map(({ folder, fileInImage, isToldRevalidations }) => {
+    const file = join(INSIDE, folder, fileInImage)
+    return isToldRevalidations ? `--require=${file}` : importIfThere(file)
+  })
+  const { began = 0, ended = 0 } = JSON.parse(expiries ?? '{}')
   return {
     NODE_OPTIONS: [...(variables.NODE_OPTIONS ? [variables.NODE_OPTIONS] : []), ...options].join(' '),
-    HEADLAND_NEXT_BUILT: JSON.stringify({ began, ended }),
+    ...(isToldRevalidations(variables) && expiries !== undefined
+      ? { HEADLAND_NEXT_BUILT: JSON.stringify({ began, ended }) }
+      : {}),
   }
+}
+
+/** An image may be older than the file, and Node refuses to start when it cannot load one that is named by `--require`. */
+function importIfThere(file: string): string {
+  const code = `import{existsSync}from'node:fs';import{createRequire}from'node:module';if(existsSync('${file}'))createRequire('${file}')('${file}')`
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`
 }
 
 const inTurn = createTurns()
@@ -92,7 +123,7 @@ const inTurn = createTurns()
  */
 export async function writeExpiries(runFolder: string, expiries: () => Promise<string>) {
   await inTurn(runFolder, async () => {
-    for (const { folder } of HOOKS) {
+    for (const { folder } of HOOKS.filter(({ isToldRevalidations }) => isToldRevalidations)) {
       const file = join(runFolder, 'hooks', folder, 'expiries.json')
       try {
         await writeFile(`${file}.new`, await expiries(), { mode: 0o644 })

@@ -201,14 +201,14 @@ function environmentOf(
 
 /** Its output as one folder, and over it the folders that it writes to, which begin as the build left them. */
 async function filesOf(
-  { layers, runFolder, writable }: InstanceSpec,
+  { layers, runFolder, writable, user }: InstanceSpec,
   more: readonly Mount[],
 ): Promise<Pick<Job, 'mounts' | 'overlays'>> {
   const [only = '', ...below] = layers
   const at = join(runFolder, 'all')
   if (below.length > 0) await mkdir(at, { recursive: true, mode: 0o755 })
   const own = join(runFolder, 'own')
-  const inner = outermost(writable).map((path) => ({ path, from: join(own, path) }))
+  const inner = outermost(writable).map((path) => ({ path, from: join(own, path), ...(user ? { uid: user.uid } : {}) }))
   for (const { path } of inner) await makeParents(own, path)
   const tree: Mount = { from: below.length > 0 ? at : only, to: APP, isWritable: false, inner }
   return { mounts: [tree, ...more], overlays: below.length > 0 ? [{ at, layers }] : [] }

@@ -32,6 +32,9 @@ export type InstanceStatus = {
   instance: { id: string; host: string; port: number } | undefined
 }
 
+/** How many apps of an account are awake, and what they use together; what each environment uses, by its id. */
+export type Awake = { apps: number; memoryBytes: number; environments: Readonly<Record<string, number>> }
+
 export type Instances = {
   /**
    * Starts an app beside whatever runs; resolves when it answers, rejects with why it does not. Until then its output also goes
@@ -72,8 +75,7 @@ export type Instances = {
   of(deployment: string): InstanceStatus | undefined
   /** Whether it has a process or is about to have one, be it one that was retired and still drains. */
   holds(deployment: string): boolean
-  /** How many apps of an account are awake, and what they use together. */
-  awake(account: string): Promise<{ apps: number; memoryBytes: number }>
+  awake(account: string): Promise<Awake>
 }
 
 export type AppOutput = (stream: 'stdout' | 'stderr', chunk: Buffer) => Promise<void> | undefined

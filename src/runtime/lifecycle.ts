@@ -3,35 +3,11 @@ import { type Clock, createTurns, type Log } from '../base/index.ts'
 import { Problem, type resources, startText } from '../contract/index.ts'
 import type { Engine, Excess, Networks } from '../engines/index.ts'
 import { type AwakeApp, type AwakeLimits, NO_AWAKE_LIMITS, noSlot, slotFor } from './awake-slots.ts'
+import { type Drain, endInstance, keyOf, type SupervisedDeployment, toAwakeApp, type WithEntry } from './entries.ts'
+import { createFreezing } from './freezing.ts'
+import { type FrozenLimits, NO_FROZEN_APPS } from './frozen-apps.ts'
 import { type Instance, type InstanceSpec, startInstance } from './instance.ts'
 import { APP_LINES } from './log-lines.ts'
-
-export type Running = { state: resources.InstanceState; restarts: number; instance: Instance | undefined }
-
-export type SupervisedDeployment = Running & {
-  spec: InstanceSpec
-  /** Crashes in a row, none of them long after its start. */
-  crashes: number
-  retiring: AbortController
-  /** The start that is under way, or the last one. Never rejects. */
-  starting: Promise<void>
-  visitTime: number
-  /** It has its slot among the awake apps, and no process yet. */
-  isComing: boolean
-  /** What it used when that was last measured. */
-  memoryBytes: number
-  /** Those whose process has not ended: the one that answers, and one that was put to sleep and still drains. */
-  instances: Set<Instance>
-}
-
-/** Lets requests in flight to an instance end. */
-export type Drain = (instance: string) => Promise<void>
-
-export type StopOptions = {
-  graceMs?: number
-  /** Lets requests in flight end first, for as long as the process is there. */
-  drain?: Drain
-}
 
 export type LifecycleParts = {
   engine: Engine
@@ -41,17 +17,19 @@ export type LifecycleParts = {
   startDeadlineMs: number
   /** Of each account. */
   awakeLimits?: AwakeLimits
+  /** Of the machine. */
+  frozenLimits?: FrozenLimits
 }
 
 const PAUSE_MS = { first: 500, max: 60_000 }
 const CRASHES_TO_LOOP = 5
 /** A process that ran for longer than this before it crashed starts the count anew. */
 const STABLE_AFTER_MS = 60_000
-const STOP_GRACE_MS = 30_000
 const SLOT_POLL_MS = 500
 
 export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string) => (AwakeApp & WithEntry)[]) {
   const { engine, networks, clock, log, startDeadlineMs, awakeLimits = NO_AWAKE_LIMITS } = parts
+  const freezing = createFreezing({ clock, limits: parts.frozenLimits ?? NO_FROZEN_APPS })
   const inTurn = createTurns()
   let onChange: (key: string) => void = () => undefined
   let drainFirst: Drain = async () => undefined
@@ -75,25 +53,34 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
           entry.isComing = true
           return
         }
-        if (!mayDisplace || clock.now() >= deadline) throw noSlot(others, awakeLimits)
-        if (slot === 'none') await clock.sleep(SLOT_POLL_MS, signal)
+        if (slot !== 'none' && slot.isFrozen) await freezing.release(slot.entry)
+        else if (!mayDisplace || clock.now() >= deadline) throw noSlot(others, awakeLimits)
+        else if (slot === 'none') await clock.sleep(SLOT_POLL_MS, signal)
         else await sleep(slot.entry, APP_LINES.displaced)
       }
     })
   }
 
   /**
-   * Starts the process; the entry is RUNNING when this resolves. Only a start that a deploy or a visitor asked for may put
-   * another app to sleep.
+   * Starts the process, or lets one that is frozen go on; the entry is RUNNING when this resolves. Only a start that a deploy
+   * or a visitor asked for may put another app to sleep.
    */
   async function launch(entry: SupervisedDeployment, signal: AbortSignal, { mayDisplace }: { mayDisplace: boolean }) {
     await takeSlot(entry, signal, mayDisplace)
-    sayStart(entry.spec)
-    const instance = await startInstance({ engine, networks }, entry.spec, startDeadlineMs, signal).finally(() => {
+    try {
+      const thawed = await freezing.thaw(entry, signal)
+      // It may have ended in this moment.
+      if (thawed && entry.instances.has(thawed)) {
+        entry.spec.log.say('AWAKE', APP_LINES.thawed)
+        entry.instance = thawed
+      } else {
+        sayStart(entry.spec)
+        hold(entry, await startInstance({ engine, networks }, entry.spec, startDeadlineMs, signal))
+      }
+    } finally {
       entry.isComing = false
-    })
+    }
     entry.visitTime = clock.now()
-    hold(entry, instance)
     become(entry, 'RUNNING')
   }
 
@@ -104,6 +91,7 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
     const startTime = clock.now()
     instance.process.exited.then(({ code, signal: killedBy, excess = [] }) => {
       entry.instances.delete(instance)
+      if (entry.frozen === instance) entry.frozen = undefined
       if (entry.instance !== instance || entry.retiring.signal.aborted) return
       const why = excess.length > 0 ? excess.map(limitInWords).join(', ') : (killedBy ?? `exit code ${code}`)
       entry.spec.log.say(
@@ -141,18 +129,19 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
     bringUp(entry, Math.min(PAUSE_MS.first * 2 ** (entry.crashes - 1), PAUSE_MS.max), { mayDisplace: false })
   }
 
-  async function sleep(entry: SupervisedDeployment, why: string, drain = drainFirst) {
+  /** Its process is frozen if it may be, and else it ends. */
+  async function sleep(entry: SupervisedDeployment, why: string, { drain = drainFirst, mayFreeze = true } = {}) {
     const { instance } = entry
     if (entry.state !== 'RUNNING' || !instance) return
     entry.instance = undefined
     entry.spec.log.say('ASLEEP', why)
     become(entry, 'ASLEEP')
+    let isFrozen = false
     try {
       await drain(instance.id)
+      isFrozen = mayFreeze && freezing.freeze(entry, instance)
     } finally {
-      await instance.process.stop(STOP_GRACE_MS)
-      // Its slot is free only after the process has exited.
-      await instance.process.exited
+      if (!isFrozen) await endInstance(instance)
     }
   }
 
@@ -163,6 +152,7 @@ export function createLifecycle(parts: LifecycleParts, awakeOf: (account: string
     hold,
     bringUp,
     sleep,
+    release: freezing.release,
     onChange(listener: (key: string) => void) {
       onChange = listener
     },
@@ -179,53 +169,3 @@ function sayStart({ deployment, build, ordinal, log }: InstanceSpec) {
 
 const limitInWords = (limit: Excess): string =>
   limit === 'fullDisk' ? 'the disk was full, and it had written the most' : `it reached its limit of ${limit}`
-
-/** Names an instance. That of the first is the id of its deployment. */
-export const keyOf = ({ deployment, ordinal }: Pick<InstanceSpec, 'deployment' | 'ordinal'>): string =>
-  ordinal === undefined ? deployment : `${deployment}.${ordinal}`
-
-export const deploymentOf = (key: string): string => key.split('.', 1)[0] ?? key
-
-export type WithEntry = { entry: SupervisedDeployment }
-
-export function newEntry(spec: InstanceSpec, now: number): SupervisedDeployment {
-  return {
-    spec,
-    state: 'STARTING',
-    restarts: 0,
-    crashes: 0,
-    instance: undefined,
-    retiring: new AbortController(),
-    starting: Promise.resolve(),
-    visitTime: now,
-    isComing: false,
-    memoryBytes: 0,
-    instances: new Set(),
-  }
-}
-
-/** Measures the memory of its processes, where they run. */
-export function toAwakeApp(entry: SupervisedDeployment): AwakeApp & WithEntry {
-  for (const { process } of entry.instances) entry.memoryBytes = process.memoryBytes?.() || entry.memoryBytes
-  const { memoryBytes, state, spec } = entry
-  // Where memory is short, a further instance sleeps before any app does.
-  const visitTime = spec.ordinal === undefined ? entry.visitTime : 0
-  return { entry, environment: spec.owner.environment, memoryBytes, visitTime, isRunning: state === 'RUNNING' }
-}
-
-/** Ends its processes for good, and closes its log. */
-export async function endProcesses(entry: SupervisedDeployment, { graceMs = STOP_GRACE_MS, drain }: StopOptions) {
-  entry.retiring.abort(new Error('the deployment is retired'))
-  // A start that answers in this very moment leaves an instance, too.
-  await entry.starting
-  try {
-    if (entry.instance && drain) await Promise.race([drain(entry.instance.id), entry.instance.process.exited])
-  } finally {
-    await stopInstances(entry, graceMs)
-    await entry.spec.log.close()
-  }
-}
-
-export async function stopInstances({ instances }: SupervisedDeployment, graceMs: number) {
-  await Promise.all([...instances].map(({ process }) => process.stop(graceMs)))
-}

@@ -6,7 +6,8 @@
  *   RUNNING     answers
  *   RESTARTING  crashed; started again after a pause that grows
  *   CRASH_LOOP  crashed several times in a row; still retried, with long pauses
- *   ASLEEP      stopped for want of visitors, or of a slot among the awake apps of its account; the next visitor wakes it
+ *   ASLEEP      frozen or stopped for want of visitors, or of a slot among the awake apps of its account; the next visitor
+ *               wakes it: a frozen one goes on where it was. One that is frozen is stopped when its memory is needed
  *
  * STARTING → RUNNING → RESTARTING → RUNNING …; RESTARTING → CRASH_LOOP after a few crashes in a row; RUNNING → ASLEEP →
  * STARTING; STARTING → RESTARTING when one that was live before does not come up; STARTING or RESTARTING → ASLEEP when there is
@@ -15,29 +16,30 @@
  */
 import { settlesWithin } from '../base/index.ts'
 import { shortId } from '../contract/index.ts'
-import { appsToSleep, countApps, NO_AWAKE_LIMITS, totalMemoryBytes } from './awake-slots.ts'
+import { NO_AWAKE_LIMITS } from './awake-slots.ts'
 import { carryOn, type Successor } from './carry.ts'
-import { writeExpiries } from './hooks.ts'
-import type { Instance, InstanceSpec } from './instance.ts'
 import {
-  createLifecycle,
   type Drain,
   endProcesses,
   keyOf,
-  type LifecycleParts,
   newEntry,
   type Running,
   type StopOptions,
   type SupervisedDeployment,
   stopInstances,
   toAwakeApp,
-} from './lifecycle.ts'
+} from './entries.ts'
+import { NO_FROZEN_APPS } from './frozen-apps.ts'
+import { writeExpiries } from './hooks.ts'
+import type { Instance, InstanceSpec } from './instance.ts'
+import { createLifecycle, type LifecycleParts } from './lifecycle.ts'
 import { APP_LINES } from './log-lines.ts'
+import { createUsage } from './usage.ts'
 
-export { deploymentOf, keyOf, type Running } from './lifecycle.ts'
+export { deploymentOf, keyOf, type Running } from './entries.ts'
 
 export function createSupervisor(parts: LifecycleParts) {
-  const { engine, clock, awakeLimits = NO_AWAKE_LIMITS } = parts
+  const { engine, clock, log, awakeLimits = NO_AWAKE_LIMITS, frozenLimits = NO_FROZEN_APPS } = parts
   const entries = new Map<string, SupervisedDeployment>()
   /** Retired, and not gone yet. */
   const leaving = new Map<SupervisedDeployment, Promise<void>>()
@@ -48,7 +50,8 @@ export function createSupervisor(parts: LifecycleParts) {
       .filter(({ spec, isComing, instances }) => spec.owner.account === account && (isComing || instances.size > 0))
       .map(toAwakeApp)
 
-  const { become, changed, launch, hold, bringUp, sleep, onChange, drainBy } = createLifecycle(parts, awakeOf)
+  const usage = createUsage({ clock, entries, awakeOf, awakeLimits, frozenLimits })
+  const { become, changed, launch, hold, bringUp, sleep, release, onChange, drainBy } = createLifecycle(parts, awakeOf)
 
   function enter(spec: InstanceSpec): SupervisedDeployment {
     const entry = newEntry(spec, clock.now())
@@ -123,12 +126,16 @@ export function createSupervisor(parts: LifecycleParts) {
 
     /**
      * Returns everything that is kept running here, for another supervisor. From now on nothing is started here, and the
-     * processes that run go on until they are told to stop. Those that drain have ended before, if they do so in time.
+     * processes that run go on until they are told to stop. Those that drain have ended before, if they do so in time. Those
+     * that are frozen end, so that this supervisor ends with the last one that runs.
      */
     async handOver(drainMs: number): Promise<HandedOver[]> {
       await settlesWithin(clock, Promise.allSettled(leaving.values()), drainMs)
       for (const { retiring } of entries.values()) retiring.abort(new Error('another agent has taken over'))
       await Promise.all([...entries.values()].map(({ starting }) => starting))
+      for (const entry of entries.values()) {
+        release(entry).catch((error) => log.error({ err: error }, 'a frozen app could not be ended'))
+      }
       return [...entries.values()].map(({ spec, instance, restarts, visitTime }) => ({
         spec,
         instance,
@@ -152,10 +159,17 @@ export function createSupervisor(parts: LifecycleParts) {
     /** Sets how requests in flight are drained before an app sleeps. */
     drainBy,
 
-    /** Stops the process until the next visitor, when requests in flight have ended. */
+    /** Freezes or stops the process until the next visitor, when requests in flight have ended. */
     async sleep(key: string, drain?: Drain) {
       const entry = entries.get(key)
-      if (entry) await sleep(entry, APP_LINES.idle, drain)
+      if (entry) await sleep(entry, APP_LINES.idle, drain ? { drain } : {})
+    },
+
+    /** Stops the process until the next visitor, be it frozen already. */
+    async release(key: string) {
+      const entry = entries.get(key)
+      if (entry?.frozen) await release(entry)
+      else if (entry) await sleep(entry, APP_LINES.displaced, { mayFreeze: false })
     },
 
     /** Records a visit. For apps that were never visited, the time counts from their start. */
@@ -166,26 +180,7 @@ export function createSupervisor(parts: LifecycleParts) {
     /** The time since the last visit. */
     unvisitedMs: (key: string): number => clock.now() - (entries.get(key)?.visitTime ?? clock.now()),
 
-    /** Deployments that have to sleep because the awake apps of their account use more memory than the account may. */
-    excess(): string[] {
-      const accounts = new Set([...entries.values()].map(({ spec }) => spec.owner.account))
-      return [...accounts].flatMap((account) =>
-        appsToSleep(awakeOf(account), awakeLimits).map(({ entry }) => keyOf(entry.spec)),
-      )
-    },
-
-    /** How many apps of an account are awake, and what they use together. */
-    awake(account: string): { apps: number; memoryBytes: number } {
-      const awake = awakeOf(account)
-      return { apps: countApps(awake), memoryBytes: totalMemoryBytes(awake) }
-    },
-
-    /** Whether the account has memory for another instance like this one. */
-    fits({ deployment, owner: { account } }: InstanceSpec): boolean {
-      const first = entries.get(deployment)
-      const used = totalMemoryBytes(awakeOf(account)) + (first ? toAwakeApp(first).memoryBytes : 0)
-      return awakeLimits.memoryBytes === 0 || used <= awakeLimits.memoryBytes
-    },
+    ...usage,
 
     wake(key: string) {
       const entry = entries.get(key)

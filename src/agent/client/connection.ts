@@ -9,7 +9,7 @@ import {
   type Methods,
   PROTOCOL,
 } from '../../channel/index.ts'
-import { ERRORS } from '../errors.ts'
+import { SENT_PROBLEMS } from '../../contract/index.ts'
 import type { AgentMethods } from '../messages.ts'
 
 /** An agent that died is started again within a few seconds. */
@@ -47,7 +47,7 @@ export function connectToAgent({ clock, log, version, path, methods }: Parts) {
     addresses: [path],
     greeting: { protocol: PROTOCOL, role: 'control', process: processName(), version },
     onPeer(peer) {
-      const agent = createCaller<AgentMethods>(peer, methods, ERRORS)
+      const agent = createCaller<AgentMethods>(peer, methods, SENT_PROBLEMS)
       connected.resolve(agent)
       agent.closed.then(() => {
         connected = Promise.withResolvers()

@@ -71,6 +71,7 @@ export function createEngineClient({ connection, outputs }: Parts) {
         throw new Error('programs of this network are started by the agent')
       },
       contacts: () => agent.call('contactsOf', id),
+      redirect: (names) => agent.call('redirectNames', { network: id, names }),
       close: () => agent.call('closeNetwork', id),
     }
     opened.set(namespace, { id, agent })

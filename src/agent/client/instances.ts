@@ -98,7 +98,7 @@ export function createInstancesClient({ call, outputs }: Parts) {
     say: (log, phase, text) => call('sayInLog', { log, phase, text }),
     of: (deployment) => states.get(deployment),
     holds: (deployment) => requests.has(deployment) || states.has(deployment) || leaving.has(deployment),
-    awake: (account) => call('awakeApps', account),
+    awake: async (account) => ({ environments: {}, ...(await call('awakeApps', account)) }),
   }
 
   const methods: Methods = {

@@ -17,6 +17,12 @@ export type Cgroup = {
   watch(pid: number, kill: () => void, folders: readonly string[]): void
   /** Of all processes in it, when it was last measured. */
   memoryBytes(): number
+  /**
+   * Its processes keep their memory and do nothing until they are thawed. False where they cannot be frozen: then nothing has
+   * changed.
+   */
+  freeze(): boolean
+  thaw(): void
   /** Kills every process in the cgroup, even those that left their parents and their session. */
   kill(): void
   /** After the job: kills what is left, removes the cgroup, and returns what was used. */
@@ -51,6 +57,7 @@ export function makeCgroup({ limits, group, poller, disks, onLeft }: Parts): Cgr
   const stops: (() => void)[] = []
   let [used, peak, cpuSeconds] = [0, 0, 0]
   let isEnding = false
+  let isFrozen = false
   let job: { root: Root; kill: () => void } | undefined
 
   /** To be called before the kill, which forbids new processes: an attempt to start one would be counted as an excess. */
@@ -70,12 +77,15 @@ export function makeCgroup({ limits, group, poller, disks, onLeft }: Parts): Cgr
   }
 
   const noteNow = throttled(COUNTERS_EVERY_MS, note)
-  const sampleMemory = throttled(MEMORY_EVERY_MS, () => {
+  const measureMemory = () => {
     used = group?.memoryBytes() ?? used
     peak = Math.max(peak, used)
-  })
+  }
+  const sampleMemory = throttled(MEMORY_EVERY_MS, measureMemory)
 
   function look(root: Root, processes: () => Table): boolean {
+    // It can use nothing more.
+    if (isFrozen) return false
     noteNow()
     sampleMemory()
     const isNear = enforces.memory && enforces.processes ? false : lookAtTree(treeOf(root, processes()))
@@ -118,6 +128,16 @@ export function makeCgroup({ limits, group, poller, disks, onLeft }: Parts): Cgr
       stops.push(disks.add({ folders, max, processes, onExcess: exceed }))
     },
     memoryBytes: () => used,
+    freeze() {
+      isFrozen = !isEnding && group?.freezer()?.freeze() === true
+      if (isFrozen) measureMemory()
+      return isFrozen
+    },
+    thaw() {
+      if (!isFrozen) return
+      isFrozen = false
+      group?.freezer()?.thaw()
+    },
     kill,
     async leave() {
       for (const stop of stops.splice(0)) stop()

@@ -1,37 +1,42 @@
-/** Version 1: a group for the job in each controller's hierarchy, beside or below that of the service. */
+/**
+ * Version 1: a group for the job in each controller's hierarchy, beside or below that of the service. Jobs are frozen in the
+ * hierarchy of version 2 where that is mounted as well, since they can be killed there while they are.
+ */
 import { codeOf, type Files, writeIfThere } from './files.ts'
+import { freezerOf } from './freezer.ts'
 import { counter, endAllIn, figure, folderName, type Group, type Groups, processesIn } from './group.ts'
-import type { Hierarchy } from './hierarchies.ts'
+import type { Hierarchies, Hierarchy } from './hierarchies.ts'
 
 const WANTED = ['memory', 'pids', 'cpu', 'cpuacct'] as const
 type Controller = (typeof WANTED)[number]
 
 /** Undefined where neither memory nor processes can be limited. */
-export function openCgroup1(
-  hierarchies: ReadonlyMap<string, Hierarchy>,
-  name: string,
-  files: Files,
-): Groups | undefined {
+export function openCgroup1({ controllers, unified }: Hierarchies, name: string, files: Files): Groups | undefined {
   const bases = new Map<Controller, string>()
   for (const controller of WANTED) {
-    const hierarchy = hierarchies.get(controller)
-    const base = hierarchy && [hierarchy.own, hierarchy.mount].find((folder) => canMakeIn(folder, name, files))
-    if (base !== undefined) bases.set(controller, `${base}/${folderName(name)}`)
+    const base = baseIn(controllers.get(controller), name, files)
+    if (base !== undefined) bases.set(controller, base)
   }
   if (!bases.has('memory') && !bases.has('pids')) return undefined
+  const freezing = baseIn(unified, name, files) ?? baseIn(controllers.get('freezer'), name, files)
+  const parents = [...new Set([...bases.values(), ...(freezing === undefined ? [] : [freezing])])]
   const enforced = WANTED.filter((controller) => controller !== 'cpuacct' && bases.has(controller))
   const watched = [...(bases.has('memory') ? [] : ['memory']), ...(bases.has('pids') ? [] : ['processes'])]
   return {
     kind: 'cgroup1',
-    description: `cgroup v1 (${enforced.join(', ')})${watched.map((what) => `; the service watches ${what} itself`).join('')}`,
+    description: [
+      `cgroup v1 (${enforced.join(', ')})`,
+      ...watched.map((what) => `the service watches ${what} itself`),
+      ...(freezing === undefined ? ['nothing can be frozen'] : []),
+    ].join('; '),
     make(cgroup, limits) {
       const at = (controller: Controller): string | undefined =>
         bases.has(controller) ? `${bases.get(controller)}/${cgroup}` : undefined
-      const group = groupOf(at, [...new Set(bases.values())], files)
+      const group = groupOf({ at, freezing: freezing && `${freezing}/${cgroup}`, parents, files })
       try {
-        for (const base of new Set(bases.values())) {
-          files.make(base)
-          files.make(`${base}/${cgroup}`)
+        for (const parent of parents) {
+          files.make(parent)
+          files.make(`${parent}/${cgroup}`)
         }
         const [memory, pids, cpu] = [at('memory'), at('pids'), at('cpu')]
         if (memory) {
@@ -53,6 +58,12 @@ export function openCgroup1(
 /** The default weight of 100 is 1024 `cpu.shares`; the kernel's minimum is 2. */
 const sharesOf = (weight: number): number => Math.max(2, Math.round((weight * 1024) / 100))
 
+/** The parent of all cgroups of the service in a hierarchy; undefined where none can be made. */
+function baseIn(hierarchy: Hierarchy | undefined, name: string, files: Files): string | undefined {
+  const base = hierarchy && [hierarchy.own, hierarchy.mount].find((folder) => canMakeIn(folder, name, files))
+  return base === undefined ? undefined : `${base}/${folderName(name)}`
+}
+
 function canMakeIn(folder: string, name: string, files: Files): boolean {
   try {
     files.make(`${folder}/${folderName(name)}`)
@@ -65,9 +76,16 @@ function canMakeIn(folder: string, name: string, files: Files): boolean {
   return true
 }
 
-function groupOf(at: (controller: Controller) => string | undefined, parents: readonly string[], files: Files): Group {
+type Place = {
+  at(controller: Controller): string | undefined
+  freezing: string | undefined
+  parents: readonly string[]
+  files: Files
+}
+
+function groupOf({ at, freezing, parents, files }: Place): Group {
   const [memory, pids, cpu, usage] = WANTED.map(at)
-  const folders = [...new Set(WANTED.flatMap((controller) => at(controller) ?? []))]
+  const folders = [...new Set([memory, pids, cpu, usage, freezing].flatMap((folder) => folder ?? []))]
   const read = (folder: string | undefined, file: string) => folder && files.read(`${folder}/${file}`)
   return {
     procsFiles: folders.map((folder) => `${folder}/cgroup.procs`),
@@ -87,6 +105,7 @@ function groupOf(at: (controller: Controller) => string | undefined, parents: re
       return nanoseconds === undefined ? undefined : nanoseconds / 1e9
     },
     processes: () => processesIn(files, pids ?? memory ?? ''),
+    freezer: () => (freezing === undefined ? undefined : freezerOf(freezing, files)),
     end() {
       // The hierarchy that counts processes comes first: then no process can be started while the others are gone through.
       for (const folder of [...(pids ? [pids] : []), ...folders]) endAllIn(files, folder)

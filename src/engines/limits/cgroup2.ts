@@ -5,6 +5,7 @@
  */
 import { basename, dirname } from 'node:path/posix'
 import { codeOf, type Files, writeIfThere } from './files.ts'
+import { freezerOf } from './freezer.ts'
 import { counter, endAllIn, figure, folderName, type Group, type Groups, processesIn, words } from './group.ts'
 import type { Hierarchy } from './hierarchies.ts'
 import type { Relation } from './processes.ts'
@@ -195,6 +196,7 @@ export function groupAt(folder: string, parent: string, files: Files): Group {
       return microseconds === undefined ? undefined : microseconds / 1e6
     },
     processes: () => processesIn(files, folder),
+    freezer: () => freezerOf(folder, files),
     end: () => endAllIn(files, folder),
     remove() {
       const isGone = files.remove(folder)

@@ -1,6 +1,7 @@
 /** The cgroup of one job (version 1: one in each hierarchy): what both versions have in common. */
 
 import { codeOf, type Files, writeIfThere } from './files.ts'
+import { type Freezer, freezerOf } from './freezer.ts'
 import type { Excess, Limits } from './limits.ts'
 
 export type Groups = {
@@ -23,6 +24,8 @@ export type Group = {
   peakMemoryBytes(): number | undefined
   cpuSeconds(): number | undefined
   processes(): number[]
+  /** Undefined where the kernel cannot freeze it. */
+  freezer(): Freezer | undefined
   /** Ends everything in it; nothing new can be started. */
   end(): void
   /** False when something still lives in it. */
@@ -61,6 +64,8 @@ export function endAllIn(files: Files, folder: string) {
   }
   writeIfThere(files, `${folder}/pids.max`, '0')
   for (const pid of processesIn(files, folder)) endProcess(pid)
+  // Those that are frozen end only now.
+  freezerOf(folder, files)?.thaw()
 }
 
 export function endProcess(pid: number, signal: 'SIGKILL' | 'SIGSTOP' = 'SIGKILL') {

@@ -60,7 +60,8 @@ const TRIAL: Limits = {
 /** The best method that works on this machine. Each one is tried with a real process. */
 export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes }: Options): Promise<Limiter> {
   if (!/^[A-Za-z0-9]+$/.test(name)) throw new Error(`a limiter's name is made of letters and digits: ${name}`)
-  const { unified, controllers } = readHierarchies(root)
+  const hierarchies = readHierarchies(root)
+  const { unified, controllers } = hierarchies
   const shared = { poller: createPoller(), disks: openDisks({ reserveBytes: reserveBytes ?? RESERVE_BYTES }) }
   const mounts = new Set([...(unified ? [unified] : []), ...controllers.values()].map(({ mount }) => mount))
   const active = new Set<string>()
@@ -68,7 +69,8 @@ export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes 
   const open = (groups: Groups | undefined): Limiter => ({
     kind: groups?.kind ?? 'watchdog',
     description:
-      groups?.description ?? 'no cgroup that can be written: the service watches memory and processes itself',
+      groups?.description ??
+      'no cgroup that can be written: the service watches memory and processes itself; nothing can be frozen',
     cgroup(job, limits) {
       const own = cgroupName(job)
       active.add(own)
@@ -85,7 +87,9 @@ export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes 
 
   const candidates = [
     async () => unified && openUnified(unified, name),
-    async () => openCgroup1(controllers, name, kernelFiles),
+    async () => openCgroup1(hierarchies, name, kernelFiles),
+    // A group for freezing may not let a process in.
+    async () => openCgroup1({ unified: undefined, controllers: withoutFreezer(controllers) }, name, kernelFiles),
   ]
   for (const candidate of candidates) {
     const groups = await candidate()
@@ -93,6 +97,9 @@ export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes 
   }
   return open(undefined)
 }
+
+const withoutFreezer = (controllers: ReadonlyMap<string, Hierarchy>): ReadonlyMap<string, Hierarchy> =>
+  new Map([...controllers].filter(([controller]) => controller !== 'freezer'))
 
 /** Retries while Docker's health check enters the container: until it has arrived, its process cannot be moved. */
 async function openUnified(unified: Hierarchy, name: string): Promise<Groups | undefined> {

@@ -32,9 +32,14 @@ export async function openGatewayLink(
   for (let tries = 0; tries < TRIES; tries++) {
     const block = chooseBlock(range, [...(await routesInUse(name)), ...wanted], Number.parseInt(id, 16))
     if (!block) break
-    const gatewayLink = await makeGatewayLink(name, block)
     // Another service may have chosen the same block at the same time: then both choose again.
-    if (!(await routesInUse(name)).some((other) => overlaps(block, other))) return gatewayLink
+    const isTaken = async () => (await routesInUse(name)).some((other) => overlaps(block, other))
+    const gatewayLink = await makeGatewayLink(name, block).catch(async (error) => {
+      // The kernel has refused a route that the other one has.
+      if (!(await isTaken())) throw error
+    })
+    if (!gatewayLink) continue
+    if (!(await isTaken())) return gatewayLink
     await gatewayLink.close()
   }
   throw new NetworkError(

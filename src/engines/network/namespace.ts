@@ -3,7 +3,7 @@ import type { JobNetwork, Mount } from '../engine.ts'
 import { formatAddress } from './addresses.ts'
 import { createNetns, type Netns, run, runIp } from './commands.ts'
 import { type Connection, type Contact, createNames, toContacts } from './contacts.ts'
-import type { Forwarder } from './dns/forwarder.ts'
+import { DIRECT_SUFFIX, type Forwarder } from './dns/forwarder.ts'
 import { setForwarding } from './firewall/forwarding.ts'
 import { refusalsNow } from './firewall/refusals.ts'
 import { recordingRules } from './firewall/rules.ts'
@@ -20,6 +20,11 @@ export type NetworkNamespace = JobNetwork & {
   listen: string
   /** The servers that its jobs have contacted so far; empty, unless they are recorded. */
   contacts(): Promise<Contact[]>
+  /**
+   * From now on these names lead its jobs to the returned address, which is inside of it: a job there answers for them, at any
+   * port. It gets the real address of a name by adding the suffix to it.
+   */
+  redirect(names: readonly string[]): Promise<{ address: string; suffix: string }>
   /** Removes its link: processes that are still in it have no network any more. */
   close(): Promise<void>
 }
@@ -66,12 +71,23 @@ export async function openNetworkNamespace(
     async contacts() {
       return names ? toContacts(await connectionsIn(netns), names, refusalsNow({ policy, block, sites })) : []
     },
+    async redirect(redirected) {
+      await runIn(netns, ['/bin/sh', '-c', ADD_REDIRECT, 'sh', REDIRECT_ADDRESS])
+      forwarder.redirect(address, { names: new Set(redirected), address: REDIRECT_ADDRESS })
+      return { address: REDIRECT_ADDRESS, suffix: DIRECT_SUFFIX }
+    },
     async close() {
       forwarder.dismiss(address)
       await remove(link, netns)
     },
   }
 }
+
+/** Of a range for tests of networks (RFC 2544), so that no server has it. Not of 127.0.0.0/8, which some clients refuse to call. */
+const REDIRECT_ADDRESS = '198.18.255.1'
+
+/** A job without privileges may listen on ports 80 and 443 of its own namespace. */
+const ADD_REDIRECT = 'ip addr add "$1/32" dev lo && printf 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start'
 
 /** The kernel removes the namespace with its last process; the veth pair is removed now. */
 async function remove({ name }: Link, netns: Netns) {

@@ -32,9 +32,10 @@ type Given = {
   ours: readonly Mount[]
   /** What bubblewrap has to do about users and capabilities. */
   identity: readonly string[]
+  isOffline?: boolean
 }
 
-export function sandboxArguments({ mounts, ours, identity }: Given, system: System): string[] {
+export function sandboxArguments({ mounts, ours, identity, isOffline }: Given, system: System): string[] {
   const taken = new Set(mounts.map(({ to }) => checkAbsolute(to, 'the place of a mount')))
   const etc = system.etc.filter((path) => !taken.has(path))
   checkApart([
@@ -47,6 +48,7 @@ export function sandboxArguments({ mounts, ours, identity }: Given, system: Syst
     '--unshare-ipc',
     '--unshare-uts',
     '--unshare-cgroup-try',
+    ...(isOffline ? ['--unshare-net'] : []),
     ...identity,
     '--hostname',
     'headland',

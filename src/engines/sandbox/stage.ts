@@ -22,11 +22,12 @@ export const SETPRIV = '/usr/bin/setpriv'
  *
  * `inner` mounts a folder over one in a staged tree. It changes directory step by step, and no step may be a link; `pwd -P` then
  * confirms where it is, and the mount is made on that very folder. The tree is read-only, and no process writes to its folders
- * any more. A folder that does not exist yet begins as a copy of what it covers. Where the tree has no such folder, nothing is
- * done.
+ * any more. A folder that does not exist yet begins as a copy of what it covers, and belongs to the user of the job: what it
+ * covers may have been built for another one. Where the tree has no such folder, nothing is done.
  */
 const SET_UP = `
 bind() { if [ -d "$1" ]; then mkdir "$2"; else : > "$2"; fi && mount -o "$3" "$1" "$2"; }
+own() { [ -z "$2" ] || [ "$(stat -c %u "$1")" = "$2" ] || chown -hR "$2:$2" "$1"; }
 inner() (
   cd -P "$2" || exit
   top=$(pwd -P)
@@ -35,7 +36,7 @@ inner() (
     [ ! -L "./$step" ] && [ -d "./$step" ] && cd -P "./$step" || exit 0
   done
   [ "$(pwd -P)" = "$top/$3" ] || exit 0
-  [ -d "$1" ] || { rm -rf "$1.new" && cp -aT --reflink=auto . "$1.new" && mv -T "$1.new" "$1"; } || exit
+  [ -d "$1" ] || { rm -rf "$1.new" && cp -aT --reflink=auto . "$1.new" && own "$1.new" "$4" && mv -T "$1.new" "$1"; } || exit
   mount --no-canonicalize --bind "$1" .
 )
 mount -t tmpfs -o mode=0755,nosuid,nodev headland "$1" && cd "$1" || exit 125
@@ -46,7 +47,7 @@ while [ "$1" != -- ]; do
     copy) cp "$2" "$3" && chmod 0444 "$3" && shift 3 ;;
     overlay) mkdir "$3" && mount -t overlay -o "$2" overlay "$3" && shift 3 ;;
     bind) bind "$2" "$3" "$4" && shift 4 ;;
-    inner) inner "$2" "$3" "$4" && shift 4 ;;
+    inner) inner "$2" "$3" "$4" "$5" && shift 5 ;;
     proc) mount -t proc proc /proc && shift ;;
     *) false ;;
   esac || exit 125
@@ -100,7 +101,8 @@ export function stageFor({ mounts, overlays = [], copies = [], isRoot }: Given):
   const staged = mounts.map(({ from, to, isWritable, inner = [] }): Mount => {
     const name = laid.get(from) ?? newName()
     if (!laid.has(from)) steps.push('bind', from, name, inner.length > 0 ? 'bind,ro' : 'bind')
-    for (const { path, from: own } of inner) steps.push('inner', own, name, checkInner(path, 'a writable folder'))
+    for (const { path, from: own, uid } of inner)
+      steps.push('inner', own, name, checkInner(path, 'a writable folder'), isRoot && uid !== undefined ? `${uid}` : '')
     // The tree around the inner folders is read-only already; a read-only bind would make the inner folders read-only, too.
     return { from: `${STAGE}/${name}`, to, isWritable: isWritable || inner.length > 0 }
   })

@@ -13,13 +13,16 @@ import { lookAtSystem } from './system.ts'
 
 const PROBE_TIMEOUT_MS = 10_000
 
+/** What of a job its sandbox depends on. */
+type Seen = Pick<Job, 'mounts' | 'overlays' | 'user' | 'isOffline'>
+
 export type SandboxMethod = {
   /** In words. */
   description: string
   isRoot: boolean
   isStaged: boolean
   /** The whole command, from the staging of mounts to the program. */
-  command(job: Pick<Job, 'mounts' | 'overlays' | 'user'>, program: readonly string[]): string[]
+  command(job: Seen, program: readonly string[]): string[]
 }
 
 type NoSandbox = { missing: string; isInstalled: boolean }
@@ -50,7 +53,7 @@ type Shape = { bubblewrap: string; system: System; isRoot: boolean; isStaged: bo
 function commandFor(
   { bubblewrap, system, isRoot, isStaged }: Shape,
   identity: Identity,
-  { mounts, overlays = [], user }: Pick<Job, 'mounts' | 'overlays' | 'user'>,
+  { mounts, overlays = [], user, isOffline }: Seen,
   program: readonly string[],
 ): string[] {
   const node = { from: process.execPath, to: INSIDE.node, isWritable: false }
@@ -59,7 +62,12 @@ function commandFor(
     ? stageFor({ mounts: [...mounts, node], overlays, copies: [launcher], isRoot })
     : { mounts: [...mounts, node, launcher], around: (command: readonly string[]) => [...command] }
   const args = sandboxArguments(
-    { mounts: stage.mounts.slice(0, -2), ours: stage.mounts.slice(-2), identity: identity.args(user) },
+    {
+      mounts: stage.mounts.slice(0, -2),
+      ours: stage.mounts.slice(-2),
+      identity: identity.args(user),
+      isOffline: isOffline === true,
+    },
     system,
   )
   return stage.around(identity.command([bubblewrap, ...args], program, user))

@@ -11,11 +11,29 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { Names } from '../contacts.ts'
 import { type Ask, askByTcp, askByUdp, messagesOf, withLength } from './ask.ts'
-import { addressesIn, addressReply, CODE, emptyReply, HEADER, readQuestion, TYPE } from './message.ts'
+import {
+  addressesIn,
+  addressReply,
+  CODE,
+  emptyReply,
+  HEADER,
+  type Question,
+  queryFor,
+  readQuestion,
+  TYPE,
+} from './message.ts'
 import type { Resolver } from './resolvers.ts'
 
-/** One namespace. `names` records the queried names, where contacts are recorded. */
-type Client = { names: Names | undefined; underWay: number; sockets: Set<Socket> }
+/**
+ * One namespace. `names` records the queried names, where contacts are recorded. `redirected` has names that lead to an address
+ * inside of the namespace, where a program of the service answers for them.
+ */
+type Client = { names: Names | undefined; redirected: Redirected | undefined; underWay: number; sockets: Set<Socket> }
+
+type Redirected = { names: ReadonlySet<string>; address: string }
+
+/** The program that answers for a redirected name asks for its real addresses under this one. */
+export const DIRECT_SUFFIX = '.direct.headland.internal'
 
 /** Of each namespace; `answerMs` of each try. The firewall rules limit the rate of queries. */
 const LIMITS = { underWay: 256, sockets: 16, answerMs: 2000, idleMs: 10_000 }
@@ -32,9 +50,30 @@ export async function openForwarder({ address, resolvers, addressOf = async () =
   /** The resolver that answered last is asked first. */
   let preferred = ''
 
-  async function resolve({ names }: Client, query: Buffer, ask: Ask): Promise<Buffer> {
+  async function resolve(client: Client, query: Buffer, ask: Ask): Promise<Buffer> {
     const question = readQuestion(query)
     if (!question) return emptyReply(query, HEADER, CODE.malformed)
+    const { name, type, end } = question
+    if (client.redirected && name.endsWith(DIRECT_SUFFIX)) return resolveDirect(client, query, question)
+    if (client.redirected?.names.has(name)) {
+      if (client.names?.ask(name) === false) return emptyReply(query, end, CODE.refused)
+      return type === TYPE.a ? addressReply(query, end, client.redirected.address) : emptyReply(query, end, CODE.none)
+    }
+    return resolveReal(client, query, question, ask)
+  }
+
+  /** The name without its suffix, resolved as for every other job. Its first address is the answer. */
+  async function resolveDirect(client: Client, query: Buffer, { name, type, end }: Question): Promise<Buffer> {
+    const inner = queryFor(name.slice(0, -DIRECT_SUFFIX.length), query.readUInt16BE(0))
+    const question = inner && readQuestion(inner)
+    if (!inner || !question || type !== TYPE.a) return emptyReply(query, end, CODE.none)
+    const short = await resolveReal(client, inner, question, askByUdp)
+    const isCutOff = ((short[2] ?? 0) & 0x02) !== 0
+    const [first] = addressesIn(isCutOff ? await resolveReal(client, inner, question, askByTcp) : short)
+    return first === undefined ? emptyReply(query, end, CODE.failure) : addressReply(query, end, first)
+  }
+
+  async function resolveReal({ names }: Client, query: Buffer, question: Question, ask: Ask): Promise<Buffer> {
     const { name, type, end } = question
     if (names?.ask(name) === false) return emptyReply(query, end, CODE.refused)
     if (type === TYPE.aaaa) return emptyReply(query, end, CODE.none)
@@ -114,7 +153,12 @@ export async function openForwarder({ address, resolvers, addressOf = async () =
     ports: { tcp: (tcp.address() as AddressInfo).port, udp: udp.address().port },
     /** Only admitted addresses get answers. */
     admit(from: string, names: Names | undefined) {
-      clients.set(from, { names, underWay: 0, sockets: new Set() })
+      clients.set(from, { names, redirected: undefined, underWay: 0, sockets: new Set() })
+    },
+    /** From now on these names lead the namespace to an address of its own. */
+    redirect(from: string, redirected: Redirected) {
+      const client = clients.get(from)
+      if (client) client.redirected = redirected
     },
     dismiss,
     async close() {

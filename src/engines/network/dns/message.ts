@@ -26,6 +26,19 @@ export function readQuestion(message: Buffer): Question | undefined {
   return { name: labels.join('.') || '.', type: message.readUInt16BE(at), end: at + 4 }
 }
 
+/** A query for the IPv4 addresses of a name; undefined for what is no name. */
+export function queryFor(name: string, id: number): Buffer | undefined {
+  const labels = name.split('.').map((label) => Buffer.from(label, 'latin1'))
+  if (labels.some(({ length }) => length === 0 || length > 63)) return undefined
+  const head = Buffer.alloc(HEADER)
+  head.writeUInt16BE(id, 0)
+  // Recursion is wanted; there is one question.
+  head.writeUInt16BE(0x0100, 2)
+  head.writeUInt16BE(1, 4)
+  const encoded = labels.flatMap((label) => [Buffer.from([label.length]), label])
+  return Buffer.concat([head, ...encoded, Buffer.from([0, 0, TYPE.a, 0, 1])])
+}
+
 /** Whether a message answers this query: the same number, and the same question. */
 export function answers(reply: Buffer, query: Buffer, { end }: Question): boolean {
   return (

@@ -27,15 +27,16 @@ function createRemote({ url, token, environment, built, say }) {
   const { request, Agent } = address.protocol === 'https:' ? require('node:https') : http
   // An agent of its own, so that a proxy agent that the app has set globally is not used.
   const agent = new Agent({ keepAlive: false })
-  const times = JSON.parse(built)
   const started = Date.now()
+  // Files of the image get the time at which the instance was made, which is later than the build and earlier than this.
+  const times = { ...JSON.parse(built), ended: started }
   let known = -1
   /** The number of the newest answer. An older one may come after it. */
   let answered = -1
   /** The record as the service has it. */
   let recorded
   /** The same by the times at which this process learned of it. */
-  let learned = read(built)
+  let learned = read(JSON.stringify(times))
   let current = learned
   /** When pages were made here because their time had come, by their tags: this process has them, so their record is no news. */
   const own = new Map()
