@@ -1,6 +1,6 @@
 /**
  * Makes what `npm pack` needs and a checkout does not have: `dist/`, the sources as JavaScript, since Node does not strip types
- * below a `node_modules`; in it a bundle of the programs; and a build of the portal, the only one in its folder.
+ * below a `node_modules`; in it the types of the API client and a bundle of the programs; and a build of the portal, the only one in its folder.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
@@ -17,10 +17,12 @@ compile()
 await bundlePrograms({ from: join(TOP, 'dist'), to: join(TOP, 'dist', 'bundle'), external: 'all' })
 await buildPortal()
 
-/** Starts with an empty folder, so that no file stays whose source is gone. */
+/** Starts with an empty folder, so that no file stays whose source is gone. Types are checked by `npm run check`, and not here. */
 function compile() {
   rmSync(join(TOP, 'dist'), { recursive: true, force: true })
   execFileSync('tsc', ['--project', join(TOP, 'tsconfig.build.json')], { stdio: 'inherit' })
+  // The types of `headland/client`, for programs that use it.
+  execFileSync('tsc', ['--project', join(TOP, 'src', 'client')], { stdio: 'inherit' })
 }
 
 async function buildPortal() {
