@@ -1,4 +1,5 @@
 /** The message of the very first start. */
+import { auditing } from './audit/index.ts'
 import type { Database } from './data-folder.ts'
 
 /** Where there is no account yet, makes one with an owner and prints a random password, once. There is no default password. */
@@ -10,7 +11,9 @@ export async function welcome(
 ) {
   if ((await accounts.list()).length > 0) return
   const email = `owner@${domain}`
-  const made = await users.create(email, 'default', 'owner', { makeAccount: true }).catch(async (error) => {
+  const audited = { action: 'CREATE_ACCOUNT', by: { kind: 'SERVICE', name: 'first start' }, way: 'OPERATOR' } as const
+  const create = () => users.create(email, 'default', 'owner', { makeAccount: true })
+  const made = await auditing(audited, create).catch(async (error) => {
     // Another control process has made it at the same moment, and shows the password.
     if ((await accounts.list()).length === 0) throw error
     return undefined

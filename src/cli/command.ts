@@ -16,6 +16,10 @@ export type ClientEnvironment = {
   cacheFolder: string
   homeFolder: string
   isCi: boolean
+  /** It cannot move its cursor. */
+  isDumbTerminal: boolean
+  /** Undefined where the terminal decides. */
+  wantsColour: boolean | undefined
   /** The commit that a CI builds, from its variables. */
   ciCommit: CiCommit | undefined
   /** Whether a browser window can be opened. */
@@ -30,6 +34,8 @@ export type ClientCall = {
   folder: string
   environment: ClientEnvironment
   terminal: Terminal
+  /** Of this program; read only where it is shown. */
+  version?(): Promise<string>
   /** How long a call may take, where that is shorter than usual. */
   answerMs?: number
 }

@@ -45,7 +45,6 @@ export async function followBuild(followed: Followed): Promise<number> {
   }
 
   async function askWhetherToCancel() {
-    terminal.status(undefined)
     const isCancelled = await confirm(terminal, 'Cancel the build?', false).catch(() => false)
     if (!isCancelled) return interrupts.leave()
     terminal.say('Cancelling the build.')
@@ -89,7 +88,7 @@ export async function followBuild(followed: Followed): Promise<number> {
     return EXIT.caller
   } finally {
     interrupts.onceInstead(undefined)
-    terminal.status(undefined)
+    report.close()
     over.abort()
     await lines
   }

@@ -1,24 +1,10 @@
-/**
- * Waits until an operation is over. The service completes every operation that it acknowledged, so the client survives lost
- * connections and restarts of the service by waiting again, and starts nothing twice.
- */
-import { setTimeout as pause } from 'node:timers/promises'
+/** Waits until an operation is over, as the client does, and turns its failure into one with an exit code. */
+import { untilDone } from '../client/index.ts'
 import { EXIT, type resources, STATUS_CODES } from '../contract/index.ts'
 import { CallFailed, noAnswer, problemOf } from './connection/failures.ts'
 import type { Service } from './connection/service.ts'
 import type { Terminal } from './output/terminal.ts'
-import { api, type Path, resource } from './project/path.ts'
-
-/** Shorter than what proxies allow a reply to take: nginx and AWS 60 s, some 30 s. */
-const WAIT_SECONDS = 20
-/** Where phases are shown, so that a short one is not missed. */
-const WATCH_SECONDS = 1
-/** A response that is later than the requested wait and this means a lost connection. */
-const GRACE_SECONDS = 15
-/** A service that restarts is back long before this. */
-const TIMEOUT_MS = 4 * 60_000
-const PAUSE_MS = 500
-const MAX_PAUSE_MS = 10_000
+import { api, resource } from './project/path.ts'
 
 /** The operation when it succeeded; `onPhase` is called with every state in between. Throws where it failed. */
 export async function finish(
@@ -27,28 +13,20 @@ export async function finish(
   onPhase?: (operation: resources.Operation) => void,
   signal?: AbortSignal,
 ): Promise<resources.Operation> {
-  const seconds = onPhase ? WATCH_SECONDS : WAIT_SECONDS
   const path = resource(operation.name)
-  let found = operation
-  let silentSince: number | undefined
-  for (let pauseMs = 0; !found.done; ) {
-    onPhase?.(found)
-    if (pauseMs > 0) await pause(pauseMs, undefined, { ...(signal ? { signal } : {}) })
-    const asked = performance.now()
-    try {
-      found = await waitFor(service, path, seconds, signal)
-      silentSince = undefined
-      // A service that is about to stop answers at once, which would make a busy loop.
-      pauseMs = Math.max(0, PAUSE_MS - (performance.now() - asked))
-    } catch (error) {
-      if (signal?.aborted || !isPassing(error)) throw error
-      silentSince ??= asked
-      if (performance.now() - silentSince > TIMEOUT_MS) throw stillAtWork(error, operation)
-      const retryAfter = error instanceof CallFailed ? error.retryAfterSeconds : undefined
-      const wanted = retryAfter === undefined ? pauseMs * 1.5 : retryAfter * 1000
-      pauseMs = Math.min(Math.max(PAUSE_MS, wanted), MAX_PAUSE_MS)
-    }
-  }
+  const found = await untilDone(operation, {
+    onState: onPhase,
+    signal,
+    isPassing,
+    wait: (seconds, until) =>
+      service.call<resources.Operation>(api`/v1/${path}:wait`, {
+        method: 'POST',
+        query: { timeout: `${seconds}s` },
+        signal: until,
+      }),
+  }).catch((error) => {
+    throw !signal?.aborted && isLost(error) ? stillAtWork(error, operation) : error
+  })
   if (found.error) throw failureIn(found, service.url)
   return found
 }
@@ -66,19 +44,11 @@ export async function finishInSight(
   }
 }
 
-/** The operation, done or not, after at most so many seconds. */
-function waitFor(service: Service, operation: Path, seconds: number, signal: AbortSignal | undefined) {
-  const late = AbortSignal.timeout((seconds + GRACE_SECONDS) * 1000)
-  return service.call<resources.Operation>(api`/v1/${operation}:wait`, {
-    method: 'POST',
-    query: { timeout: `${seconds}s` },
-    signal: signal ? AbortSignal.any([signal, late]) : late,
-  })
-}
-
 /** Whether the error is about the connection and not about the operation: a later try may succeed. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof CallFailed ? error.exitCode === EXIT.service : (error as Error).name === 'TimeoutError'
+const isPassing = (error: unknown): boolean => error instanceof CallFailed && error.exitCode === EXIT.service
+
+/** The wait was given up: the service was away for too long. */
+const isLost = (error: unknown): boolean => isPassing(error) || (error as Error).name === 'TimeoutError'
 
 function stillAtWork(error: unknown, { name }: resources.Operation): CallFailed {
   const { message } = error as Error

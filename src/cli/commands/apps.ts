@@ -12,7 +12,7 @@ const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
 export async function listApps(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
-  const apps = await service.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps', LARGE_PAGES)
+  const apps = await service.list<resources.App>(api`/v1/accounts/${account}/apps`, LARGE_PAGES)
   const all = call.options.json || apps.length === 0 ? [] : await allEnvironments(service, api`accounts/${account}`)
   const byApp = Map.groupBy(all, appOf)
   printList(call, apps, {
@@ -53,7 +53,7 @@ export async function deleteApp(call: ClientCall): Promise<undefined> {
   const service = withSuggestions(at.service, { account, app })
   const path = api`/v1/accounts/${account}/apps/${app}`
   const found = await service.call<resources.App>(path)
-  const environments = await service.list<resources.Environment>(api`${path}/environments`, 'environments')
+  const environments = await service.list<resources.Environment>(api`${path}/environments`)
   const withThem = environments.length > 0 ? ` and its ${environments.length} environment(s), with their sites` : ''
   if (call.options.force || withThem === '')
     await makeSure(call, `This deletes the app ${app}${withThem}, for good.`, app)

@@ -1,15 +1,15 @@
 /** Builds: their results, why one failed, and what to do about it. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { ENVIRONMENT } from '../../client/index.ts'
 import { EXIT, type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { helpAt } from '../connection/failures.ts'
 import { limitOf } from '../options.ts'
 import { countInWords } from '../output/figures.ts'
-import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../output/people.ts'
+import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords, triggerInWords } from '../output/people.ts'
 import { warningsIn } from '../output/report.ts'
 import { factsOf, oneLine, printList, printResult, sizeOf, when } from '../output/rows.ts'
 import { tailIn, wholeId } from '../project/ids.ts'
-import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
 
 const EMPTY = "No builds yet. 'headland deploy' makes the first."
@@ -18,14 +18,14 @@ const CANCEL_TRIES = 30
 
 export async function listBuilds(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
-  const { service, path } = await atEnvironment(call)
-  const { items, hasMore } = await service.first<resources.Build>(api`${path}/builds`, 'builds', limit)
+  const { service, names: path } = await atEnvironment(call)
+  const { items, hasMore } = await service.client.first(`GET ${ENVIRONMENT}/builds`, { path, limit })
   const now = Date.now()
   printList(call, items, {
     row: (build) => ({
       build: idFor(call.terminal, build.name),
       state: isOver(build) ? stateOf(build) : `${build.state}, ${build.phase}`,
-      trigger: build.trigger,
+      trigger: triggerInWords(build),
       by: requesterInWords(build.requestedBy),
       asked: when(call.terminal, build.createTime),
       seconds: secondsOf(build, now),
@@ -34,7 +34,10 @@ export async function listBuilds(call: ClientCall): Promise<undefined> {
       ...peopleColumns(build),
     }),
     empty: EMPTY,
-    narrow: { shortened: ['message', 'commit', 'by'], leftOut: ['archive', 'seconds', 'commit', 'message', 'by'] },
+    narrow: {
+      shortened: ['message', 'commit', 'author', 'by'],
+      leftOut: ['archive', 'seconds', 'author', 'commit', 'message', 'by'],
+    },
   })
   if (hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }
@@ -53,7 +56,7 @@ export async function cancelBuild(call: ClientCall): Promise<number> {
   const tail = tailIn(call.positionals[0] ?? '', 'build')
   const at = await atEnvironment(call)
   const id = await wholeId(at, 'builds', tail)
-  await at.service.call(api`${at.path}/builds/${id}:cancel`, { method: 'POST' })
+  await at.service.client.call(`POST ${ENVIRONMENT}/builds/{build}:cancel`, { path: { ...at.names, build: id } })
   let build = await read(at, id)
   for (let tries = 0; !isOver(build) && tries < CANCEL_TRIES; tries++) {
     await pause(500)
@@ -65,19 +68,19 @@ export async function cancelBuild(call: ClientCall): Promise<number> {
   return isCancelled ? EXIT.done : EXIT.caller
 }
 
-const read = ({ service, path }: AtEnvironment, id: string): Promise<resources.Build> =>
-  service.call<resources.Build>(api`${path}/builds/${id}`)
+const read = ({ service, names }: AtEnvironment, id: string): Promise<resources.Build> =>
+  service.client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: { ...names, build: id } })
 
-async function newest({ service, path }: AtEnvironment): Promise<resources.Build> {
-  const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', 1)
+async function newest({ service, names: path }: AtEnvironment): Promise<resources.Build> {
+  const { items } = await service.client.first(`GET ${ENVIRONMENT}/builds`, { path, limit: 1 })
   if (!items[0]) throw new UsageError(`there is no build to show. ${EMPTY}`)
   return items[0]
 }
 
 const isOver = ({ state }: resources.Build): boolean => state !== 'QUEUED' && state !== 'RUNNING'
 
-const stateOf = ({ state, unchanged, held }: resources.Build): string =>
-  unchanged ? `${state}, unchanged` : held ? `${state}, held` : state
+const stateOf = ({ state, unchanged, held, fromSnapshot }: resources.Build): string =>
+  [state, unchanged && 'unchanged', held && 'held', fromSnapshot && 'from snapshot'].filter(Boolean).join(', ')
 
 function secondsOf({ startTime, finishTime }: resources.Build, now: number): string {
   if (startTime === undefined) return ''
@@ -92,22 +95,28 @@ function cacheInWords({ cache, state, bytes, savedBytes }: resources.Build['cach
   return `${used}, kept ${savedBytes > 0 ? sizeOf(savedBytes) : 'nothing'}`
 }
 
+const contentInWords = (terminal: ClientCall['terminal'], { time, build, message }: resources.FromSnapshot): string =>
+  `of ${when(terminal, time)}, recorded by build ${shortId(build)}, since the CMS was down: ${oneLine(message)}`
+
 function inWords({ terminal }: ClientCall, build: resources.Build, url: string): string {
   const { failure, firstFailure, held, archive, plan, tools, caches, durations } = build
   const facts = factsOf({
     build: lastPart(build),
     state: stateOf(build),
-    trigger: build.clean ? `${build.trigger}, clean` : build.trigger,
+    trigger: build.clean ? `${triggerInWords(build)}, clean` : triggerInWords(build),
     phase: isOver(build) ? undefined : build.phase,
     by: requesterInWords(build.requestedBy),
     message: build.message,
     commit: `${commitInWords(build.commit)}${build.commit?.isDirty ? ', with changes that are not in it' : ''}`,
+    author: build.commit?.author,
+    repository: build.commit?.repository,
     asked: when(terminal, build.createTime),
     finished: when(terminal, build.finishTime),
     archive: `${digestFor(terminal, archive)}, ${countInWords(archive.files, 'file')}, ${sizeOf(archive.bytes)}`,
     framework: typeof plan?.framework === 'string' ? plan.framework : undefined,
     tools: tools && [`Node ${tools.node}`, ...(tools.packageManager ? [tools.packageManager] : [])].join(', '),
     caches: caches.map(cacheInWords).join('; '),
+    content: build.fromSnapshot && contentInWords(terminal, build.fromSnapshot),
     'first attempt': firstFailure && `${firstFailure.message} ${firstFailure.retriedBecause}`,
     seconds: Object.entries(durations)
       .map(([phase, seconds]) => `${phase.toLowerCase()} ${(seconds as number).toFixed(1)}`)

@@ -16,7 +16,7 @@ const MAX_FILE_BYTES = 256 * 1024
 const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
 const read = (service: Service, account: string): Promise<Certificate[]> =>
-  service.list<Certificate>(api`/v1/accounts/${account}/certificates`, 'certificates', LARGE_PAGES)
+  service.list<Certificate>(api`/v1/accounts/${account}/certificates`, LARGE_PAGES)
 
 export async function listCertificates(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)

@@ -9,6 +9,7 @@ const FOLLOW_OPTIONS = {
     type: 'boolean',
     describe: 'Cancel the build when the command is ended by a signal and there is no terminal to ask.',
   },
+  plain: { type: 'boolean', describe: 'Print every line of the log, also where a terminal could show a live view.' },
 } as const
 
 /** The response of a site is printed as it is, so there is no --json. */
@@ -45,6 +46,13 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
         value: 'FOLDER',
         describe: 'Of a new environment: the folder of the archive with the app.',
       },
+      preview: {
+        type: 'string',
+        isValueOptional: true,
+        value: '[NAME]',
+        describe:
+          'To a preview of this branch, which is made if there is none; of the current git branch unless given.',
+      },
       message: {
         type: 'string',
         short: 'm',
@@ -80,6 +88,7 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
         multiple: true,
         describe: 'Send this .env file too, whatever rules and git say. May be repeated.',
       },
+      force: { type: 'boolean', describe: 'Make it live also where the check of its pages finds broken ones.' },
       'dry-run': { type: 'boolean', describe: 'Print what the service would do with it; nothing is built.' },
       'list-files': { type: 'boolean', describe: 'Print which files would be sent; nothing is.' },
       ...FOLLOW_OPTIONS,
@@ -94,7 +103,7 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
     summary: 'Build the newest upload again, or what a rollback pinned, and follow the build',
     options: {
       clean: { type: 'boolean', describe: 'Without anything kept from earlier builds.' },
-      force: { type: 'boolean', describe: 'Make it live also where its output looks wrong.' },
+      force: { type: 'boolean', describe: 'Make it live also where its output looks wrong, or its pages are broken.' },
       ...FOLLOW_OPTIONS,
       ...ENVIRONMENT_OPTIONS,
     },

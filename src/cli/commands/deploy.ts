@@ -14,7 +14,7 @@ import { finish } from '../operation.ts'
 import { describeFolder, messageIn, uploadDescribed } from '../output/described.ts'
 import { noteOnUpload } from '../output/pin.ts'
 import type { Report } from '../output/report.ts'
-import { reportFor } from '../output/reports.ts'
+import { reportOfBuild } from '../output/reports.ts'
 import { oneLine, sizeOf } from '../output/rows.ts'
 import { withExample } from '../project/example-file.ts'
 import { api, resource } from '../project/path.ts'
@@ -23,12 +23,13 @@ import { readSmallFile } from '../project/small-files.ts'
 import { appNameFrom, findTarget, type Target } from '../project/target.ts'
 import { atService, lastPart } from '../project/where.ts'
 import { changeVariables, setting } from '../variable-change.ts'
+import { openPreview } from './previews/open.ts'
 import { checkVariables, readPairs, readPairsIn } from './variables/variable-pairs.ts'
 
 export async function deploy(call: ClientCall): Promise<number> {
   const { options } = call
   messageIn(options)
-  const report = reportFor(call)
+  const report = reportOfBuild(call)
   const folder = await whichFolder(call)
   // Before anything is asked or created: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
   // however long the ignore rules of a repository take.
@@ -46,7 +47,7 @@ export async function deploy(call: ClientCall): Promise<number> {
     throw error
   } finally {
     interrupts.close()
-    call.terminal.status(undefined)
+    report.close()
   }
 }
 
@@ -65,8 +66,11 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
   const { service } = at
   const isAsking = terminal.isInteractive && !options.yes
   const newVariables = (root: string) => withExample({ terminal, report, isAsking, folder, root, given: variables })
-  const target = await whichTarget(call, folder, { at, report, signal, newVariables })
   const described = await describeFolder(call, { folder, source }, report)
+  const target =
+    options.preview === undefined
+      ? await whichTarget(call, folder, { at, report, signal, newVariables })
+      : await openPreview({ ...call, folder }, described, { report, signal })
   const note = noteOnUpload(target.environment)
   if (note && !options['dry-run']) report.note(note)
   const sent = await withArchive(source.files, uploaded, signal)
@@ -84,7 +88,8 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
     report.described(described)
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)
     const isOnlyValidated = options['dry-run'] === true
-    const asked = { signal, isOnlyValidated, onProgress: report.uploading, described, report }
+    const isForced = options.force === true
+    const asked = { signal, isOnlyValidated, isForced, onProgress: report.uploading, described, report }
     const isSet =
       !target.isNew && !isOnlyValidated && (await setVariables(target, { service, variables, report, signal }))
     try {
@@ -94,8 +99,6 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
       if (isTooLarge) report.note(largestOf(source))
       if (isSet) report.note('The variables are set all the same: the next build gets them.')
       throw error
-    } finally {
-      terminal.status(undefined)
     }
   }
 }

@@ -1,13 +1,14 @@
-/** Deployments: lists those of an environment, and makes an earlier or later one live without a build. */
+/** Deployments: lists those of an environment, shows one with the check of its pages, and makes an earlier or later one live without a build. */
+import { ENVIRONMENT } from '../../client/index.ts'
 import { type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
 import { limitOf } from '../options.ts'
-import { digestFor, idFor, peopleColumns, requesterInWords } from '../output/people.ts'
+import { checkFacts, checkRows } from '../output/check-report.ts'
+import { digestFor, idFor, peopleColumns, requesterInWords, triggerInWords } from '../output/people.ts'
 import { noteOnActivation } from '../output/pin.ts'
-import { oneLine, printList, printResult, when } from '../output/rows.ts'
+import { factsOf, oneLine, printList, printResult, tableFor, when } from '../output/rows.ts'
 import { tailIn, wholeId } from '../project/ids.ts'
-import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
 
 /** The service keeps far fewer of an environment, so an older one cannot be made live. */
@@ -21,7 +22,7 @@ export async function listDeployments(call: ClientCall): Promise<undefined> {
     row: (one) => ({
       deployment: idFor(call.terminal, one.name),
       state: stateInWords(one),
-      trigger: one.trigger ?? '',
+      trigger: triggerInWords(one),
       by: requesterInWords(one.requestedBy),
       live: when(call.terminal, one.liveTime),
       activatable: one.activatable ? 'yes' : 'no',
@@ -31,21 +32,51 @@ export async function listDeployments(call: ClientCall): Promise<undefined> {
     }),
     empty: "No deployments yet. 'headland deploy' makes the first.",
     narrow: {
-      shortened: ['message', 'commit', 'by'],
-      leftOut: ['archive', 'build', 'activatable', 'commit', 'message', 'by'],
+      shortened: ['message', 'commit', 'author', 'by'],
+      leftOut: ['archive', 'build', 'activatable', 'author', 'commit', 'message', 'by'],
     },
   })
   if (hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }
+
+/** The live one unless another is named. */
+export async function showDeployment(call: ClientCall): Promise<undefined> {
+  const { terminal, options } = call
+  const given = call.positionals[0]
+  const tail = given === undefined ? undefined : tailIn(given, 'deployment')
+  const at = await atEnvironment(call)
+  const live = at.environment.deployment
+  if (tail === undefined && !live) throw new UsageError("nothing is live: 'headland deployments' lists what there is")
+  const id = tail === undefined ? lastPart({ name: live }) : await wholeId(at, 'deployments', tail)
+  const one = await at.service.client.call(`GET ${ENVIRONMENT}/deployments/{deployment}`, {
+    path: { ...at.names, deployment: id },
+  })
+  if (options.json) return void terminal.print(JSON.stringify(one))
+  terminal.print(factsOf({ ...facts(call, one), ...(one.check ? checkFacts(one.check) : {}) }))
+  const rows = one.check ? checkRows(one.check) : []
+  if (rows.length > 0) terminal.print(`\n${tableFor(terminal, rows, { shortened: ['why', 'page'], leftOut: ['why'] })}`)
+}
+
+const facts = ({ terminal }: ClientCall, one: resources.Deployment) => ({
+  deployment: lastPart(one),
+  state: stateInWords(one),
+  trigger: triggerInWords(one),
+  by: requesterInWords(one.requestedBy),
+  build: lastPart({ name: one.build }),
+  message: oneLine(one.message),
+  made: when(terminal, one.createTime),
+  live: when(terminal, one.liveTime),
+  activatable: one.activatable ? 'yes' : 'no',
+})
 
 export async function activateDeployment(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call
   const given = call.positionals[0] ?? ''
   const tail = given === 'previous' ? undefined : tailIn(given, 'deployment')
   const at = await atEnvironment(call)
-  const chosen = tail === undefined ? lastPart(await previous(at)) : await wholeId(at, 'deployments', tail)
-  const asked = await at.service.call<resources.Operation>(api`${at.path}/deployments/${chosen}:activate`, {
-    method: 'POST',
+  const chosen = tail === undefined ? lastPart(await previousDeployment(at)) : await wholeId(at, 'deployments', tail)
+  const asked = await at.service.client.call(`POST ${ENVIRONMENT}/deployments/{deployment}:activate`, {
+    path: { ...at.names, deployment: chosen },
   })
   const environment = await finishInSight({ ...at, terminal }, asked)
   printResult(call, environment, `The deployment ${shortId(chosen)} is live at`)
@@ -59,7 +90,7 @@ export async function activateDeployment(call: ClientCall): Promise<undefined> {
  * The newest of those that were live and are older than the current one. So the command, run again, goes further back; the one
  * that was live before would lead from one bad version back to the other.
  */
-async function previous(at: AtEnvironment): Promise<resources.Deployment> {
+export async function previousDeployment(at: AtEnvironment): Promise<resources.Deployment> {
   const live = at.environment.deployment
   if (!live) throw new UsageError('nothing is live, so there is nothing before it')
   const { items } = await newest(at, MAX_SEEN)
@@ -69,8 +100,8 @@ async function previous(at: AtEnvironment): Promise<resources.Deployment> {
   return found
 }
 
-const newest = ({ service, path }: AtEnvironment, limit: number) =>
-  service.first<resources.Deployment>(api`${path}/deployments`, 'deployments', limit)
+const newest = ({ service, names: path }: AtEnvironment, limit: number) =>
+  service.client.first(`GET ${ENVIRONMENT}/deployments`, { path, limit })
 
 function stateInWords({ state, instance }: resources.Deployment): string {
   if (!instance) return state

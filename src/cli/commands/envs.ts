@@ -23,10 +23,7 @@ export async function listEnvironments(call: ClientCall): Promise<undefined> {
   const at = await atAccount(call)
   if (call.options.all || (app ?? at.project.app) === undefined) return listOfAllApps(call, at)
   const { service, account, app: named } = await atApp(call)
-  const found = await service.list<resources.Environment>(
-    api`/v1/accounts/${account}/apps/${named}/environments`,
-    'environments',
-  )
+  const found = await service.list<resources.Environment>(api`/v1/accounts/${account}/apps/${named}/environments`)
   printList(call, found, {
     row: (one) => rowOf(call, one),
     empty: `No environments in ${named} yet. 'headland envs create NAME --cms INSTALL' makes one, and 'headland deploy' does too.`,
@@ -57,12 +54,14 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
   const rootDirectory = optionText(options, 'root')
   const body = {
     displayName: call.positionals[0],
-    branch: 'uploadable',
+    branch: optionText(options, 'branch') ?? names.UPLOADABLE,
     cmsEnvironment: requiredOption(options, 'cms'),
     shellVariables: checkVariables(await readPairs(call, (options.variable ?? []) as string[])),
     ...(rootDirectory === undefined ? {} : { rootDirectory }),
     ...instancesIn(call),
-    ...productionIn(call),
+    ...switchesIn(call),
+    ...learnedCachingIn(call),
+    ...snapshotsIn(call),
   }
   const at = await atApp(call)
   if (body.shellVariables.length > 0) await makeSureOfAccount(call, at)
@@ -77,24 +76,27 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
 }
 
 export async function showEnvironment(call: ClientCall): Promise<undefined> {
-  const { environment } = await atNamed(call)
-  if (call.options.json) call.terminal.print(JSON.stringify(environment))
-  else call.terminal.print(factsOf(facts(call, environment)))
+  const { environment, service } = await atNamed(call)
+  if (call.options.json) return void call.terminal.print(JSON.stringify(environment))
+  const badge = environment.badge ? new URL(`/v1/${environment.name}/badge.svg`, service.url).href : undefined
+  call.terminal.print(factsOf({ ...facts(call, environment), badge }))
 }
 
 export async function changeEnvironment(call: ClientCall): Promise<undefined> {
   const given = {
     displayName: optionText(call.options, 'name'),
     cmsEnvironment: optionText(call.options, 'cms'),
+    branch: optionText(call.options, 'branch'),
     // An empty value is the top folder here.
     rootDirectory: call.options.root as string | undefined,
   }
   const limits = limitsIn(call)
-  const settings = { ...instancesIn(call), ...productionIn(call) }
+  const checks = checksIn(call)
+  const settings = { ...instancesIn(call), ...switchesIn(call), ...learnedCachingIn(call), ...snapshotsIn(call) }
   const texts = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  if (Object.keys({ ...texts, ...limits, ...settings }).length === 0)
+  if (Object.keys({ ...texts, ...limits, ...checks, ...settings }).length === 0)
     throw new UsageError(
-      'nothing to change: give --name, --cms, --root, --production, --suspicious-output, a limit of lost pages or a number of instances',
+      'nothing to change: give --name, --cms, --branch, --root, --production, --badge, --learned-caching, --suspicious-output, --content-snapshots, a limit of lost pages, --promotion-checks, --check-pages, --check-timeout or a number of instances',
     )
   const { service, path, environment } = await atNamed(call)
   const suspiciousOutput = { ...environment.suspiciousOutput, ...limits }
@@ -102,12 +104,17 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
     ...texts,
     ...settings,
     ...(Object.keys(limits).length > 0 ? { suspiciousOutput } : {}),
+    ...(Object.keys(checks).length > 0 ? { promotionChecks: { ...storedChecks(environment), ...checks } } : {}),
   }
   const fields = Object.keys(body) as (
     | keyof typeof given
     | keyof resources.Scaling
     | 'production'
+    | 'badge'
+    | 'learnedCaching'
     | 'suspiciousOutput'
+    | 'promotionChecks'
+    | 'contentSnapshots'
   )[]
   const asked = await changeWithEtag({
     first: environment,
@@ -135,6 +142,25 @@ function limitsIn({ options }: ClientCall): Partial<resources.SuspiciousOutput> 
   }
 }
 
+/** Those of the settings of checks that were given. */
+function checksIn({ options }: ClientCall): resources.ChangedPromotionChecks {
+  const mode = optionText(options, 'promotion-checks')
+  const pages = optionText(options, 'check-pages')
+  const seconds = optionText(options, 'check-timeout')
+  return {
+    ...(mode === undefined ? {} : { mode: mode.toUpperCase() as resources.PromotionCheckMode }),
+    ...(pages === undefined ? {} : { pages: numberIn(pages, '--check-pages', 1) }),
+    ...(seconds === undefined ? {} : { timeoutSeconds: numberIn(seconds, '--check-timeout', 1) }),
+  }
+}
+
+/** Without what AUTO means now, which the service finds out. */
+function storedChecks({ promotionChecks }: Partial<resources.Environment>): resources.ChangedPromotionChecks {
+  if (!promotionChecks) return {}
+  const { mode, pages, timeoutSeconds } = promotionChecks
+  return { mode, pages, timeoutSeconds }
+}
+
 /** Those of the settings of instances that were given. */
 function instancesIn({ options }: ClientCall): Partial<resources.Scaling> {
   const min = optionText(options, 'min-instances')
@@ -147,9 +173,28 @@ function instancesIn({ options }: ClientCall): Partial<resources.Scaling> {
   }
 }
 
-function productionIn({ options }: ClientCall): { production?: boolean } {
-  const given = optionText(options, 'production')
-  return given === undefined ? {} : { production: given === 'yes' }
+/** Those of the switches that were given. */
+function switchesIn({ options }: ClientCall): { production?: boolean; badge?: boolean } {
+  const [production, badge] = [optionText(options, 'production'), optionText(options, 'badge')]
+  return {
+    ...(production === undefined ? {} : { production: production === 'yes' }),
+    ...(badge === undefined ? {} : { badge: badge === 'yes' }),
+  }
+}
+
+/** The seconds, or null for `off`; nothing where it was not given. */
+function learnedCachingIn({ options }: ClientCall): { learnedCaching?: resources.LearnedCaching | null } {
+  const given = optionText(options, 'learned-caching')
+  if (given === undefined) return {}
+  return { learnedCaching: given === 'off' ? null : { maxAgeSeconds: numberIn(given, '--learned-caching', 1) } }
+}
+
+/** The hosts, with commas between them; `off` for none. */
+function snapshotsIn({ options }: ClientCall): { contentSnapshots?: resources.ContentSnapshots } {
+  const given = optionText(options, 'content-snapshots')
+  if (given === undefined) return {}
+  const hosts = given.split(',').map((host) => host.trim().toLowerCase())
+  return { contentSnapshots: given === 'off' ? null : { hosts } }
 }
 
 export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
@@ -183,13 +228,18 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   url: one.url,
   domains: one.domains.join(', '),
   cms: one.cmsEnvironment,
+  branch: one.branch === names.UPLOADABLE ? '' : one.branch,
   root: one.rootDirectory,
-  // A service of an earlier version has none of the next three.
+  // A service of an earlier version has none of the next four.
   visibility: 'protection' in one ? visibilityInWords(one) : undefined,
   'suspicious output': (one as Partial<resources.Environment>).suspiciousOutput && limitsInWords(one.suspiciousOutput),
+  'promotion checks': (one as Partial<resources.Environment>).promotionChecks && checksInWords(one.promotionChecks),
+  'learned caching': one.learnedCaching ? `pages are kept for ${one.learnedCaching.maxAgeSeconds} seconds` : undefined,
+  'content snapshots': one.contentSnapshots?.hosts.map(oneLine).join(', '),
   instances: 'maxInstances' in one ? instancesInWords(one) : undefined,
   held: one.held && `${lastPart({ name: one.held.deployment })}, not live: ${oneLine(one.held.message)}`,
   retry: one.retry && retryInWords(one.retry),
+  'publish promise': one.publishPromiseSeconds ? `${one.publishPromiseSeconds} s` : undefined,
   variables: one.shellVariables.map(({ key }) => key).join(', '),
   deployment: one.deployment && lastPart({ name: one.deployment }),
   build: one.build && lastPart({ name: one.build }),
@@ -200,6 +250,14 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
 
 const limitsInWords = ({ action, maxLostPagesPercent, minLostPages }: resources.SuspiciousOutput): string =>
   `${action.toLowerCase()}, above ${maxLostPagesPercent} % and ${minLostPages} lost pages`
+
+const checksInWords = ({
+  mode,
+  effectiveMode,
+  pages,
+  timeoutSeconds,
+}: resources.Environment['promotionChecks']): string =>
+  `${mode.toLowerCase()}${mode === 'AUTO' ? ` (${effectiveMode.toLowerCase()} now)` : ''}, ${pages} pages within ${timeoutSeconds} s`
 
 const instancesInWords = ({ minInstances: min, maxInstances: max, requestsPerInstance }: resources.Scaling): string =>
   min === max ? `always ${max}` : `${min} to ${max}, another one above ${requestsPerInstance} requests in flight`

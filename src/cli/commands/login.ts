@@ -2,12 +2,13 @@
  * Logs in, and saves the log-in. A user of the portal gets a session, which expires; an API credential is saved as it is. A
  * log-in is saved only after the service has accepted it.
  */
+import { textOf } from '../../client/index.ts'
 import { names, optionText, type resources, type schema, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { CallFailed, notAHeadland } from '../connection/failures.ts'
 import { isThisMachine } from '../connection/proxy.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
-import { type Authorization, createService, textOf } from '../connection/service.ts'
+import { type Authorization, createService } from '../connection/service.ts'
 import { oneLine } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { findProject, PROJECT_FILE } from '../project/project-file.ts'
@@ -35,7 +36,7 @@ export async function login(call: ClientCall): Promise<undefined> {
     ? await openSession(call, url, user, password)
     : { userId: user, password }
   const service = createService(url, authorization, { proxies: environment.proxies })
-  const accounts = await service.list<Account>(api`/v1/accounts`, 'accounts')
+  const accounts = await service.list<Account>(api`/v1/accounts`)
   await logins.save(url, authorization)
   // A credential is for one account, so the user has chosen that account.
   const [only] = accounts

@@ -64,7 +64,7 @@ export async function logs(call: ClientCall): Promise<number> {
 async function readBuild(at: AtEnvironment, wanted: string): Promise<resources.Build> {
   const { service, path } = at
   if (wanted !== 'latest') return service.call(api`${path}/builds/${await wholeId(at, 'builds', wanted)}`)
-  const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', 1)
+  const { items } = await service.first<resources.Build>(api`${path}/builds`, 1)
   if (!items[0]) throw new UsageError("there is no build yet: 'headland deploy' makes the first")
   return items[0]
 }

@@ -1,16 +1,16 @@
 /** Operations: everything that was asked of an environment, by whom, and how it ended. */
-import { names, type resources } from '../../contract/index.ts'
+import { ENVIRONMENT } from '../../client/index.ts'
+import { names } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { limitOf } from '../options.ts'
 import { idFor, peopleColumns, requesterInWords } from '../output/people.ts'
 import { printList, when } from '../output/rows.ts'
-import { api } from '../project/path.ts'
 import { atEnvironment } from '../project/where.ts'
 
 export async function listOperations(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
-  const { service, path } = await atEnvironment(call)
-  const found = await service.first<resources.Operation>(api`${path}/operations`, 'operations', limit)
+  const { service, names: path } = await atEnvironment(call)
+  const found = await service.client.first(`GET ${ENVIRONMENT}/operations`, { path, limit })
   printList(call, found.items, {
     row: ({ name, metadata, done, error }) => ({
       operation: idFor(call.terminal, name),
@@ -23,7 +23,10 @@ export async function listOperations(call: ClientCall): Promise<undefined> {
       ...peopleColumns(metadata),
     }),
     empty: 'No operations yet.',
-    narrow: { shortened: ['message', 'commit', 'by'], leftOut: ['build', 'commit', 'message', 'by'] },
+    narrow: {
+      shortened: ['message', 'commit', 'author', 'by'],
+      leftOut: ['build', 'author', 'commit', 'message', 'by'],
+    },
   })
   if (found.hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }

@@ -1,9 +1,8 @@
 /** Purges what the edge and Next.js have cached: everything, or the given paths and tags. */
-import { type resources, UsageError } from '../../contract/index.ts'
-
+import { ENVIRONMENT } from '../../client/index.ts'
+import { UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { oneLine, printResult } from '../output/rows.ts'
-import { api } from '../project/path.ts'
 import { atEnvironment } from '../project/where.ts'
 
 export async function purge(call: ClientCall): Promise<undefined> {
@@ -13,11 +12,12 @@ export async function purge(call: ClientCall): Promise<undefined> {
   const wrong = paths.find((path) => !path.startsWith('/'))
   if (wrong !== undefined) throw new UsageError(`'${wrong}' is not a path: it begins with a slash, as /news`)
   if (tags.includes('')) throw new UsageError('--tag is empty')
-  const { service, path, environment } = await atEnvironment(call)
+  const { service, names, environment } = await atEnvironment(call)
+  const { client } = service
   const body = { ...(paths.length > 0 ? { paths } : {}), ...(tags.length > 0 ? { tags } : {}) }
-  const done = await service.call<resources.Operation>(api`${path}:clearCache`, { method: 'POST', body })
+  const done = await client.call(`POST ${ENVIRONMENT}:clearCache`, { path: names, body })
   // Some apps keep pages in caches that a purge does not reach; the service has advice for them.
-  const { freshness } = await service.call<resources.Environment>(path)
+  const { freshness } = await client.call(`GET ${ENVIRONMENT}`, { path: names })
   const more = freshness && freshness.purge !== 'PAGES' ? ` ${freshness.advice}` : ''
   const what = [...paths, ...tags.map((tag) => `the tag ${oneLine(tag)}`)].join(', ')
   printResult(

@@ -1,10 +1,11 @@
 /** Prints the log of requests: what visitors asked for, and what they got. Its lines are data, so they go to stdout. */
 import { bytesInWords, printableLine } from '../../base/index.ts'
+import { notALog } from '../../client/index.ts'
 import { EXIT, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { numberIn } from '../options.ts'
-import { type EventForm, followEvents, NotALog, readLog } from '../output/log-lines.ts'
+import { type EventForm, followEvents, readLog } from '../output/log-lines.ts'
 import { reportFor } from '../output/reports.ts'
 import { factsOf } from '../output/rows.ts'
 import { Interrupted, type Terminal } from '../output/terminal.ts'
@@ -35,13 +36,13 @@ export async function requests(call: ClientCall): Promise<number> {
     terminal.say('Requests are not recorded here: the operator has switched it off (requestLog).')
     return EXIT.done
   }
-  const found = lines === 0 ? [] : (await at.service.first(path, 'requests', lines, query)).items
+  const found = lines === 0 ? [] : (await at.service.first(path, lines, query)).items
   const records = found.map(checked).reverse()
   if (query.id !== undefined) return showOne(call, at, records[0])
 
   const print = options.json ? printJson(terminal) : printText(terminal)
-  for (const record of records) print(record)
   if (!options.follow) {
+    for (const record of records) print(record)
     if (records.length === 0) terminal.say('No such request is recorded.')
     const fault = records.findLast(({ id }) => id !== undefined)
     if (fault && !options.json)
@@ -49,8 +50,10 @@ export async function requests(call: ClientCall): Promise<number> {
     return EXIT.done
   }
 
+  // Before the first line: a reader who has seen it may press Ctrl-C.
   const interrupts = listenForInterrupts()
   try {
+    for (const record of records) print(record)
     const { signal } = interrupts
     const after = Math.max(newest.requests?.[0]?.number ?? 0, records.at(-1)?.number ?? 0)
     const following = { after, signal, hasEnd: false, onConnection: reportFor(call).connection }
@@ -142,7 +145,7 @@ function readRecord(data: string): RequestRecord {
   try {
     return checked(JSON.parse(data))
   } catch (error) {
-    if (error instanceof SyntaxError) throw new NotALog()
+    if (error instanceof SyntaxError) throw notALog()
     throw error
   }
 }
@@ -154,7 +157,7 @@ function checked(given: unknown): RequestRecord {
   const isOfNumbers = [number, status, durationMs, bytes, omitted].every((one) => Number.isFinite(one))
   const texts = [time, method, path, cache, outcome, client, id ?? '']
   const isOfTexts = Array.isArray(parameters) && [...texts, ...parameters].every((one) => typeof one === 'string')
-  if (!isOfNumbers || !isOfTexts || Number.isNaN(Date.parse(time as string))) throw new NotALog()
+  if (!isOfNumbers || !isOfTexts || Number.isNaN(Date.parse(time as string))) throw notALog()
   const fields = { number, time, method, path, parameters, status, durationMs, bytes, cache, outcome, client, omitted }
   return { ...fields, ...(id === undefined ? {} : { id }) } as RequestRecord
 }

@@ -1,32 +1,11 @@
 /** The definitions of commands about an account's resources. Their code is loaded when they are run. */
 import { names, resources } from '../../contract/index.ts'
-import { ACCOUNT_OPTIONS, APP_OPTIONS, type ClientCommand, ENVIRONMENT_OPTIONS } from '../command.ts'
+import { ACCOUNT_OPTIONS, type ClientCommand, ENVIRONMENT_OPTIONS } from '../command.ts'
 import { LIMIT_OPTION, YES_OPTION } from '../options.ts'
+import { ENVIRONMENT_COMMANDS } from './environments/definitions.ts'
 
 const REGION_OPTION = {
   region: { type: 'string', oneOf: Object.keys(names.REGIONS), describe: 'Where its environments are hosted.' },
-} as const
-
-const INSTANCES_OPTIONS = {
-  'min-instances': {
-    type: 'string',
-    value: 'NUMBER',
-    describe: 'Instances of the app that always run; 0: it sleeps without visitors.',
-  },
-  'max-instances': { type: 'string', value: 'NUMBER', describe: 'Instances of the app that run at most.' },
-  'requests-per-instance': {
-    type: 'string',
-    value: 'NUMBER',
-    describe: 'Requests in flight at one instance above which another one is started.',
-  },
-} as const
-
-const PRODUCTION_OPTION = {
-  production: {
-    type: 'string',
-    oneOf: ['yes', 'no'],
-    describe: 'Whether it is for the public; if not, search engines are told not to list it.',
-  },
 } as const
 
 export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
@@ -55,89 +34,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     },
     run: async (call) => (await import('./apps.ts')).deleteApp(call),
   },
-  {
-    name: 'envs',
-    positionals: [],
-    summary: 'List the environments of an app, or of all apps of an account',
-    options: {
-      all: { type: 'boolean', short: 'A', describe: 'Of all apps, also where .headland.json names one.' },
-      ...APP_OPTIONS,
-      app: { type: 'string', describe: 'The app; else that of .headland.json, or all of them.' },
-    },
-    run: async (call) => (await import('./envs.ts')).listEnvironments(call),
-  },
-  {
-    name: 'envs create',
-    positionals: ['NAME'],
-    summary: 'Make an environment, and print its address',
-    options: {
-      cms: { type: 'string', value: 'INSTALL', describe: 'The content-management install that it connects to.' },
-      root: {
-        type: 'string',
-        value: 'FOLDER',
-        describe: 'Folder of the archive that holds the app; the top unless given.',
-      },
-      variable: {
-        type: 'string',
-        multiple: true,
-        value: 'KEY=VALUE',
-        describe: 'A variable of the app; KEY alone reads the value from stdin. May be repeated.',
-      },
-      ...INSTANCES_OPTIONS,
-      ...PRODUCTION_OPTION,
-      ...APP_OPTIONS,
-    },
-    run: async (call) => (await import('./envs.ts')).createEnvironment(call),
-  },
-  {
-    name: 'envs show',
-    positionals: ['[ENV]'],
-    summary: 'Show an environment, by name or id',
-    options: APP_OPTIONS,
-    run: async (call) => (await import('./envs.ts')).showEnvironment(call),
-  },
-  {
-    name: 'envs change',
-    positionals: ['[ENV]'],
-    summary:
-      'Change what an environment is called, its install, its folder, its instances, whether it is production, or when its rebuilds are held',
-    options: {
-      name: { type: 'string', describe: 'What it shall be called.' },
-      cms: { type: 'string', value: 'INSTALL', describe: 'The content-management install that it connects to.' },
-      root: {
-        type: 'string',
-        value: 'FOLDER',
-        describe: 'Folder of the archive that holds the app; empty for the top.',
-      },
-      'suspicious-output': {
-        type: 'string',
-        oneOf: ['hold', 'warn'],
-        value: 'ACTION',
-        describe: 'What is done with a rebuild whose output looks wrong.',
-      },
-      'max-lost-pages': {
-        type: 'string',
-        value: 'PERCENT',
-        describe: 'Share of its pages that a rebuild may lose before it looks wrong; 100 for any.',
-      },
-      'min-lost-pages': {
-        type: 'string',
-        value: 'NUMBER',
-        describe: 'A rebuild that lost fewer pages never looks wrong.',
-      },
-      ...INSTANCES_OPTIONS,
-      ...PRODUCTION_OPTION,
-      ...APP_OPTIONS,
-    },
-    run: async (call) => (await import('./envs.ts')).changeEnvironment(call),
-  },
-  {
-    name: 'envs delete',
-    positionals: ['ENV'],
-    summary: 'Delete an environment, by name or id, with everything in it',
-    options: { ...YES_OPTION, ...APP_OPTIONS },
-    run: async (call) => (await import('./envs.ts')).deleteEnvironment(call),
-  },
+  ...ENVIRONMENT_COMMANDS,
   {
     name: 'builds',
     positionals: [],
@@ -165,6 +62,13 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     summary: 'List the deployments of an environment',
     options: { ...LIMIT_OPTION, ...ENVIRONMENT_OPTIONS },
     run: async (call) => (await import('./deployments.ts')).listDeployments(call),
+  },
+  {
+    name: 'deployments show',
+    positionals: ['[DEPLOYMENT]'],
+    summary: 'Show a deployment, the live one unless one is named, and what the check of its pages has found',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./deployments.ts')).showDeployment(call),
   },
   {
     name: 'deployments activate',

@@ -14,7 +14,7 @@ export async function trace(call: ClientCall): Promise<undefined> {
 }
 
 /** A path belongs to the environment that every other command would use; for a whole address it is found by its host. */
-async function environmentAt(call: ClientCall): Promise<{ service: Service; path: Path }> {
+export async function environmentAt(call: ClientCall): Promise<{ service: Service; path: Path }> {
   const [address = ''] = call.positionals
   if (address.startsWith('/') || call.options.env !== undefined) return atEnvironment(call)
   const url = URL.parse(address)

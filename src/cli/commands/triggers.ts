@@ -2,17 +2,20 @@
 import type { resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { limitOf } from '../options.ts'
-import { idFor, requesterInWords } from '../output/people.ts'
+import { idFor, peopleColumns, requesterInWords } from '../output/people.ts'
 import { printList, tableFor, when } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { atEnvironment } from '../project/where.ts'
 
-const NARROW = { shortened: ['caller', 'by'], leftOut: ['from', 'operation', 'caller', 'by'] }
+const NARROW = {
+  shortened: ['message', 'caller', 'commit', 'author', 'by', 'purged'],
+  leftOut: ['from', 'operation', 'caller', 'author', 'message', 'commit', 'by', 'purged'],
+}
 
 export async function listTriggers(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
   const { service, path } = await atEnvironment(call)
-  const found = await service.first<resources.RecordedTrigger>(api`${path}/triggers`, 'triggers', limit)
+  const found = await service.first<resources.RecordedTrigger>(api`${path}/triggers`, limit)
   printList(call, found.items, {
     row: (one) => rowOf(call, one),
     empty: "No rebuild or purge was asked for yet. 'headland webhooks create' makes URLs for a CMS.",
@@ -30,11 +33,14 @@ export const triggersInRows = (call: ClientCall, triggers: readonly resources.Re
 
 const rowOf = ({ terminal }: ClientCall, one: resources.RecordedTrigger) => ({
   called: when(terminal, one.createTime),
-  action: one.action,
+  action: one.forced ? `${one.action}, forced` : one.action,
   source: one.source,
   by: requesterInWords(one.requestedBy),
   answer: one.reason ? `${one.answer} ${one.reason}` : String(one.answer),
+  content: one.fromSnapshot ? `of ${when(terminal, one.fromSnapshot)}` : '',
   operation: one.operation && idFor(terminal, one.operation),
+  purged: one.purged?.content ? `pages that show ${one.purged.content.join(', ')}` : '',
   from: one.address,
   caller: one.userAgent,
+  ...peopleColumns({ commit: one.commit }),
 })

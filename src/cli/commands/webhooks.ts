@@ -19,7 +19,7 @@ export async function showWebhooks(call: ClientCall): Promise<undefined> {
   const { terminal } = call
   const { service, path } = await atEnvironment(call)
   const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`)
-  const { items } = await service.first<resources.RecordedTrigger>(api`${path}/triggers`, 'triggers', TRIGGERS_SHOWN)
+  const { items } = await service.first<resources.RecordedTrigger>(api`${path}/triggers`, TRIGGERS_SHOWN)
   if (call.options.json) return void terminal.print(JSON.stringify({ ...set, triggers: items }))
   const uses = set.webhooks.map(({ action, lastUseTime }): [string, string] => [
     action,

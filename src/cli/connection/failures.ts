@@ -1,8 +1,7 @@
 /** Failed calls of the API, as errors with a message for people and an exit code. */
+import { errorIn, HeadlandError, secondsIn } from '../../client/index.ts'
 import { EXIT, helpPage, PROBLEMS, type Reason } from '../../contract/index.ts'
 import type { ProxyServer } from './proxy.ts'
-
-const MAX_MESSAGE_LENGTH = 4000
 
 type CallFailure = {
   /** 0 where there was no response. */
@@ -14,26 +13,20 @@ type CallFailure = {
   url?: string
 }
 
-export class CallFailed extends Error {
-  readonly status: number
-  /** One of the error reference, or `NO_ANSWER`, or `HTTP_502` where another server answered. */
-  readonly reason: string
+export class CallFailed extends HeadlandError {
   readonly exitCode: number
   /** What to do about it, where the error reference says so. */
   readonly todo: string | undefined
   /** The page of the service's documentation about it, where `url` is given. */
   readonly help: string | undefined
-  readonly retryAfterSeconds: number | undefined
 
-  constructor({ status, reason, message, retryAfterSeconds, url }: CallFailure) {
-    super(message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)} …` : message)
+  constructor({ url, ...facts }: CallFailure) {
+    super(facts)
+    const { status, reason } = facts
     this.name = 'CallFailed'
-    this.status = status
-    this.reason = reason
     this.todo = problemOf(reason)?.todo
     this.help = url !== undefined && problemOf(reason) ? helpAt(url, helpPage(reason as Reason)) : undefined
     this.exitCode = exitCodeOf(status, reason)
-    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
@@ -51,19 +44,13 @@ type FailedResponse = {
   proxy?: ProxyServer | undefined
 }
 
-/** The body of an error response, before it is validated. */
-type ErrorBody = { error?: { message?: unknown; details?: { reason?: string }[] } | null } | null
-
 /** The failure that a response describes; a proxy in between may have written it. */
 export function failureOf({ url, status, headers, text, proxy }: FailedResponse): CallFailed {
   if (proxy && status === 407) return refusedBy(proxy, url, status)
-  const body = (parseJson(text) as ErrorBody | undefined)?.error
-  const after = Number(headers.get('retry-after') ?? Number.NaN)
-  const retryAfterSeconds = after >= 0 && after < Number.POSITIVE_INFINITY ? after : undefined
-  const details = Array.isArray(body?.details) ? body.details : []
-  const reason = details.map((detail) => detail?.reason).find((one) => typeof one === 'string' && one !== '')
-  if (typeof body?.message === 'string' && body.message !== '') {
-    return new CallFailed({ status, reason: reason ?? `HTTP_${status}`, message: body.message, retryAfterSeconds, url })
+  const { message: words, reason } = errorIn(text)
+  const retryAfterSeconds = secondsIn(headers.get('retry-after'))
+  if (words !== undefined) {
+    return new CallFailed({ status, reason: reason ?? `HTTP_${status}`, message: words, retryAfterSeconds, url })
   }
   const where = headers.get('location')
   const through = proxy ? `, or the proxy ${proxy.shown} for it` : ''
@@ -71,6 +58,14 @@ export function failureOf({ url, status, headers, text, proxy }: FailedResponse)
     ? `${url} redirects to ${where}; give that address.`
     : `${url}${through} answered with ${status}.`
   return new CallFailed({ status, reason: `HTTP_${status}`, message, retryAfterSeconds })
+}
+
+/** A failure that the client itself found, as one of a call; what a user has aborted stays as it is. */
+export function asCallFailed(error: unknown, url: string, proxy?: ProxyServer): unknown {
+  if (!(error instanceof HeadlandError) || error instanceof CallFailed) return error
+  if (error.cause !== undefined) return unreachable(url, error.cause, proxy)
+  const { status, reason, message, retryAfterSeconds } = error
+  return new CallFailed({ status, reason, message, retryAfterSeconds })
 }
 
 type Fault = Error & { code?: string; statusCode?: number; cause?: { message?: string; code?: string } }
@@ -108,12 +103,4 @@ export function exitCodeOf(status: number, reason: string): number {
   const fault = problemOf(reason)?.fault
   if (fault !== undefined) return fault === 'service' ? EXIT.service : EXIT.caller
   return status === 0 || status >= 500 || status === 429 ? EXIT.service : EXIT.caller
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -104,7 +104,7 @@ test('a list without end is given up, be its pages empty, full or always the sam
     const { service, calls } = await serviceWith(t, (response) =>
       response.end(JSON.stringify({ things, nextPageToken: 'again' })),
     )
-    await assert.rejects(service.list(THINGS, 'things'), isNoAnswer(/The list of things at \S+ has no end/))
+    await assert.rejects(service.list(THINGS), isNoAnswer(/The list of things at \S+ has no end/))
     assert.ok(calls() <= 1000, `${calls()} calls`)
   }
 })
@@ -114,21 +114,21 @@ test('a page with more than was asked for gives what was asked for', async (t) =
   const { service, calls } = await serviceWith(t, (response) =>
     response.end(JSON.stringify({ things, nextPageToken: 'more' })),
   )
-  const { items, hasMore } = await service.first<number>(THINGS, 'things', 20)
+  const { items, hasMore } = await service.first<number>(THINGS, 20)
   assert.deepEqual([items.length, hasMore, calls()], [20, true, 1])
 })
 
 test('all of a list that has an end is read, however large its pages are', async (t) => {
   const things = Array.from({ length: 200_000 }, (_, index) => index)
   const { service } = await serviceWith(t, (response) => response.end(JSON.stringify({ things })))
-  assert.equal((await service.list(THINGS, 'things')).length, things.length)
+  assert.equal((await service.list(THINGS)).length, things.length)
 })
 
 test('a response that is not from a Headland is reported as such', async (t) => {
   const answers = ['null', '7', '"text"', '<html>', '{"things": "text"}', '{"things": [], "nextPageToken": {}}']
   for (const answer of answers) {
     const { service } = await serviceWith(t, (response) => response.end(answer))
-    await assert.rejects(service.list(THINGS, 'things'), isNoAnswer(/does not answer as a Headland does/), answer)
+    await assert.rejects(service.list(THINGS), isNoAnswer(/does not answer as a Headland does/), answer)
   }
 })
 
@@ -188,7 +188,7 @@ for (const [name, text] of Object.entries(HOSTILE_EVENTS)) {
 test('the first ones of a list that comes one by one are not asked for without end', async (t) => {
   const one = JSON.stringify({ things: [{}], nextPageToken: 'more' })
   const { service, calls } = await serviceWith(t, (response) => response.end(one))
-  const { items, hasMore } = await service.first(THINGS, 'things', 1000)
+  const { items, hasMore } = await service.first(THINGS, 1000)
   assert.deepEqual([items.length, hasMore, calls()], [25, true, 25])
 })
 

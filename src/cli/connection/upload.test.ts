@@ -11,7 +11,14 @@ import { createService } from './service.ts'
 import { upload } from './upload.ts'
 
 const ENVIRONMENT = 'accounts/a/apps/b/environments/c'
-const UPLOAD_OPTIONS = { signal: AbortSignal.timeout(TIMEOUT_MS), onProgress: () => undefined, pauseMs: 5 }
+const UPLOAD_OPTIONS = {
+  /** Of each upload, from its beginning. */
+  get signal() {
+    return AbortSignal.timeout(TIMEOUT_MS)
+  },
+  onProgress: () => undefined,
+  pauseMs: 5,
+}
 
 async function archiveOf(t: Scope, bytes: number) {
   const path = join(await temporaryFolder(t), 'app.zip')

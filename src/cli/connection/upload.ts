@@ -18,6 +18,8 @@ export type UploadOptions = {
   /** Starts again at the beginning when a broken connection is retried. */
   onProgress(sentBytes: number, totalBytes: number): void
   isOnlyValidated?: boolean
+  /** It goes live also where the check of its pages finds broken ones. */
+  isForced?: boolean
   /** The message and the commit of the archive. */
   described?: resources.Described
   pauseMs?: number
@@ -148,10 +150,11 @@ async function send<T>({ service, environment, archive, options, sending }: Atte
   }
 }
 
-function queryOf({ isOnlyValidated, described }: UploadOptions): string {
+function queryOf({ isOnlyValidated, isForced, described }: UploadOptions): string {
   const { message, commit } = described ?? { message: '', commit: null }
   const given = {
     validateOnly: isOnlyValidated ? 'true' : '',
+    force: isForced ? 'true' : '',
     message,
     commit: commit?.sha ?? '',
     commitBranch: commit?.branch ?? '',

@@ -6,8 +6,9 @@ import { printableLine } from '../../base/index.ts'
 import { type LogMark, type Marked, markIn, shortId } from '../../contract/index.ts'
 import type { Service } from '../connection/service.ts'
 import type { Path } from '../project/path.ts'
+import type { Colour } from './live/lines.ts'
 import { type LogLine, lastNumber, readLog } from './log-lines.ts'
-import type { Colour, Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 /** The default number of lines. */
 export const LINES_OF_APP = 100

@@ -22,9 +22,9 @@ export function messageIn(options: OptionValues): string {
 
 /** A commit that cannot be read is no reason not to deploy. */
 export async function describeFolder(
-  { options, environment }: ClientCall,
+  { options, environment }: Pick<ClientCall, 'options' | 'environment'>,
   { folder, source }: { folder: string; source: Source },
-  report: Report,
+  report: Pick<Report, 'note'>,
 ): Promise<resources.Described> {
   const message = messageIn(options)
   try {
@@ -35,7 +35,7 @@ export async function describeFolder(
   }
 }
 
-type Sending = UploadOptions & { described: resources.Described; report: Report }
+type Sending = UploadOptions & { described: resources.Described; report: Pick<Report, 'note'> }
 
 /** A service of an earlier version takes no commit. The user did not type it, so it can be left out. */
 export async function uploadDescribed<T>(

@@ -6,9 +6,10 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Scope } from '../../../test/support/folder.ts'
 import { TIMEOUT_MS } from '../../../test/support/until.ts'
+import { createEventParser } from '../../client/index.ts'
 import { createService } from '../connection/service.ts'
 import { api } from '../project/path.ts'
-import { createEventParser, followLog, type LogLine, lastNumber, readLog } from './log-lines.ts'
+import { followLog, type LogLine, lastNumber, readLog } from './log-lines.ts'
 
 const LOG = api`/log`
 const TIMEOUTS = { pauseMs: 5, maxPauseMs: 20 }
@@ -49,7 +50,7 @@ async function numbersOf(lines: AsyncIterable<LogLine>): Promise<number[]> {
 }
 
 const upTo = (max: number): number[] => Array.from({ length: max }, (_, index) => index + 1)
-const signal = AbortSignal.timeout(TIMEOUT_MS)
+const bounded = () => AbortSignal.timeout(TIMEOUT_MS)
 
 test('a stream that breaks anywhere goes on after the last line: none twice, none lost', async (t) => {
   const { service, attempts } = await listen(t, async (after, response, _, attempt) => {
@@ -66,7 +67,7 @@ test('a stream that breaks anywhere goes on after the last line: none twice, non
     await wait(5)
     response.destroy()
   })
-  assert.deepEqual(await numbersOf(followLog(service, LOG, { signal, timeouts: TIMEOUTS })), upTo(20))
+  assert.deepEqual(await numbersOf(followLog(service, LOG, { signal: bounded(), timeouts: TIMEOUTS })), upTo(20))
   assert.ok(attempts() > 4)
 })
 
@@ -77,7 +78,11 @@ test('a service that is away and comes back at the same address is waited for, a
   const reported: boolean[] = []
   const onConnection = (isThere: boolean) => reported.push(isThere)
   const numbers: number[] = []
-  for await (const { number } of followLog(first.service, LOG, { signal, onConnection, timeouts: TIMEOUTS })) {
+  for await (const { number } of followLog(first.service, LOG, {
+    signal: bounded(),
+    onConnection,
+    timeouts: TIMEOUTS,
+  })) {
     numbers.push(number)
     if (number !== 2) continue
     first.close()
@@ -91,7 +96,7 @@ test('a service that is away and comes back at the same address is waited for, a
 test('a log without an end goes on behind what a service that stops says of its end', async (t) => {
   const { service } = await listen(t, (after, response) => response.end(eventOf(after + 1) + END))
   const numbers: number[] = []
-  for await (const { number } of followLog(service, LOG, { signal, hasEnd: false, timeouts: TIMEOUTS })) {
+  for await (const { number } of followLog(service, LOG, { signal: bounded(), hasEnd: false, timeouts: TIMEOUTS })) {
     numbers.push(number)
     if (number === 3) break
   }
@@ -103,20 +108,20 @@ test('a connection on which nothing is received is opened again', async (t) => {
     response.write(': open\n\n')
     if (attempt > 1) response.end(eventOf(after + 1) + END)
   })
-  const lines = followLog(service, LOG, { signal, timeouts: { ...TIMEOUTS, silenceMs: 50 } })
+  const lines = followLog(service, LOG, { signal: bounded(), timeouts: { ...TIMEOUTS, silenceMs: 50 } })
   assert.deepEqual(await numbersOf(lines), [1])
 })
 
 test('a service that says no is not asked again', async (t) => {
   const { service, attempts } = await listen(t, (_, response) => response.writeHead(404).end('{}'))
-  await assert.rejects(numbersOf(followLog(service, LOG, { signal, timeouts: TIMEOUTS })), { status: 404 })
+  await assert.rejects(numbersOf(followLog(service, LOG, { signal: bounded(), timeouts: TIMEOUTS })), { status: 404 })
   assert.equal(attempts(), 1)
 })
 
 test('a service that stays away is given up in the end', async (t) => {
   const { service, close } = await listen(t, () => undefined)
   close()
-  const lines = followLog(service, LOG, { signal, timeouts: { ...TIMEOUTS, absenceMs: 50 } })
+  const lines = followLog(service, LOG, { signal: bounded(), timeouts: { ...TIMEOUTS, absenceMs: 50 } })
   await assert.rejects(numbersOf(lines), { reason: 'NO_ANSWER', exitCode: 3 })
 })
 

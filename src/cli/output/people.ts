@@ -3,18 +3,24 @@ import { names, type resources, shortId } from '../../contract/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The kind is shown for all but users: a credential can have an e-mail address as its name, too. */
-const KINDS: Record<resources.RequesterKind, string> = {
+const KINDS: Record<resources.AuditActor['kind'], string> = {
   USER: '',
   CREDENTIAL: 'credential ',
   WEBHOOK: 'webhook ',
   SCHEDULE: 'schedule ',
+  REPOSITORY: 'repository ',
   APP: '',
   SERVICE: '',
+  OPERATOR: 'operator ',
 }
 
 /** Empty where a service of an earlier version did not record it. */
 export const requesterInWords = (requester: resources.Requester | null | undefined): string =>
   requester ? `${KINDS[requester.kind] ?? ''}${requester.name}` : ''
+
+/** Who did what the audit log has; a service may send something else. */
+export const actorInWords = (actor: resources.AuditActor | undefined): string =>
+  actor ? `${KINDS[actor.kind] ?? ''}${actor.name}` : ''
 
 /** `c0ffee0 main`; a plus marks what was sent with changes that were not committed. */
 export function commitInWords(commit: resources.Commit | null | undefined): string {
@@ -33,5 +39,16 @@ export const digestFor = ({ isShown }: Pick<Terminal, 'isShown'>, archive: { dig
 
 type Asked = Partial<Pick<resources.Build, 'requestedBy' | 'commit' | 'message'>>
 
-/** The columns that builds, deployments and operations have in common. */
-export const peopleColumns = ({ commit, message = '' }: Asked) => ({ commit: commitInWords(commit), message })
+/** What requested it, and where it was promoted from. */
+export const triggerInWords = ({
+  trigger,
+  promotedFrom,
+}: Pick<resources.Build, 'promotedFrom'> & { trigger?: string }) =>
+  `${trigger ?? ''}${promotedFrom ? `, promoted from ${promotedFrom.displayName}` : ''}`
+
+/** The columns that builds, deployments, operations and triggers have in common. */
+export const peopleColumns = ({ commit, message = commit?.subject ?? '' }: Asked) => ({
+  commit: commitInWords(commit),
+  author: commit?.author ?? '',
+  message,
+})

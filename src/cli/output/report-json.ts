@@ -15,6 +15,14 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
   return {
     note: (message) => printResult('note', { message }),
     created: (what, name) => printResult('created', { [what]: name }),
+    preview: ({ name, displayName, url, preview }) =>
+      printResult('preview', {
+        environment: name,
+        displayName,
+        url,
+        branch: preview?.branch,
+        expireTime: preview?.expireTime,
+      }),
     variablesSet: (keys) => printResult('variables', { set: keys }),
     archive: ({ files, bytes, digest }) => printResult('archive', { files, bytes, digest }),
     described: ({ message, commit }) => printResult('described', { message, commit }),
@@ -54,5 +62,6 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
     cancelled: ({ name, state }, reason, message) => printResult('cancelled', { build: name, state, reason, message }),
     detached: () => undefined,
     left: ({ name, metadata }) => printResult('left', { operation: name, build: metadata.build }),
+    close: () => undefined,
   }
 }

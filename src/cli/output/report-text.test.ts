@@ -15,12 +15,16 @@ function recorder() {
   const terminal: Terminal = {
     isInteractive: false,
     isShown: false,
+    isDrawn: false,
     columns: () => 80,
+    rows: () => 24,
+    draw: () => undefined,
     write: async () => undefined,
     print: (text) => void printed.push(text),
     say: (text) => void messages.push(text),
     paint: (_, text) => text,
     status: () => undefined,
+    listen: () => () => undefined,
     ask: () => Promise.reject(new Error('no question is expected')),
   }
   return { messages, printed, report: createTextReport(terminal) }

@@ -31,6 +31,7 @@ export function createTextReport(terminal: Terminal): Report {
   return {
     note: (text) => say(`${paint('yellow', 'note')}  ${indented(text)}`),
     created: (what, name) => say(`Created the ${what} ${oneLine(name)}.`),
+    preview: ({ displayName, url }) => say(`Preview ${oneLine(displayName)}, at ${oneLine(url)}`),
     variablesSet: (keys) => say(`Set ${keys.map(oneLine).join(', ')}.`),
     archive: ({ files, bytes, digest }) =>
       say(`${countInWords(files, 'file')}, ${sizeOf(bytes)} packed  ${paint('dim', digest.slice(0, 19))}`),
@@ -79,7 +80,7 @@ export function createTextReport(terminal: Terminal): Report {
       const what = build.unchanged ? 'Unchanged: visitors get this output already.' : paint('green', 'Live.')
       say('')
       say(`${what} ${total} in all: ${parts.join(', ')}.`)
-      for (const warning of warningsIn(build)) say(`${paint('yellow', 'warning')}  ${indented(warning)}`)
+      sayWarnings(terminal, build)
       terminal.print(oneLine(url))
     },
     failed(failed) {
@@ -108,7 +109,12 @@ export function createTextReport(terminal: Terminal): Report {
       status(undefined)
       say(`The build goes on. To follow it: headland logs --build ${oneLine(shortId(metadata.build))} -f`)
     },
+    close: () => status(undefined),
   }
+}
+
+export function sayWarnings({ say, paint }: Pick<Terminal, 'say' | 'paint'>, build: resources.Build) {
+  for (const warning of warningsIn(build)) say(`${paint('yellow', 'warning')}  ${indented(warning)}`)
 }
 
 /** Prints the name of a phase before its first line, with the time since the first line of the log; returns whether it did. */

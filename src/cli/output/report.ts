@@ -19,6 +19,8 @@ export type Failed = {
 export type Report = {
   note(text: string): void
   created(what: 'app' | 'environment', name: string): void
+  /** The preview that is deployed to. */
+  preview(environment: resources.Environment): void
   /** The environment has them, even if the deploy fails. */
   variablesSet(keys: readonly string[]): void
   archive(archive: SourceArchive): void
@@ -41,6 +43,8 @@ export type Report = {
   detached(operation: resources.Operation): void
   /** The user stopped waiting, and the build continues. */
   left(operation: resources.Operation): void
+  /** Nothing is drawn any more, however the command ends. */
+  close(): void
 }
 
 /** From its request to its end. */

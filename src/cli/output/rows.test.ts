@@ -83,4 +83,6 @@ test('a program gets every column as it is', () => {
 
 test('a wide character takes two columns, and one that joins takes none', () => {
   assert.deepEqual(['abc', '字a', '\u{1F600}', 'e\u0301', 'ﬀ'].map(widthOf), [3, 3, 2, 1, 1])
+  // The text and the picture of a heart; a flag is two letters; half-width Katakana; a syllable in three parts; a full-width sign.
+  assert.deepEqual(['❤', '❤\ufe0f', '🇫🇷', 'ｶ', '\u1112\u1161\u11ab', '￥'].map(widthOf), [1, 2, 2, 1, 2, 2])
 })

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { holds } from '../../../test/support/fuzz.ts'
+import { span } from './live/lines.ts'
 import { createTerminal } from './terminal.ts'
 
 /** A terminal in front of a person, and all that was written to it. */
@@ -18,7 +19,7 @@ function atTerminal() {
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const OURS = /\x1b\[(?:0|1|2|22|3[1-6]|39)m|\r\x1b\[K/g
+const OURS = /\x1b\[(?:(?:0|1|2|22|3[1-6]|39)m|\?(?:7|25|2026)[hl]|2K|1?[AJ])|\r/g
 
 const hostile = fc
   .array(
@@ -34,7 +35,9 @@ test('colours are ours alone, and nothing else than colours reaches a terminal',
       terminal.say(`${terminal.paint('red', one)} ${terminal.paint('bold', other)}`)
       terminal.status(one)
       terminal.say(other)
-      terminal.status(undefined)
+      terminal.draw([[span(one), span(other, 'dim')], [span(other)]])
+      terminal.draw([[span(other)], [span(one)]])
+      terminal.draw(undefined)
       await new Promise(setImmediate)
       assert.equal(written().split('\x1b[31m').length - 1, 1, 'what we paint is painted, and what others paint is not')
       assert.doesNotMatch(written().replaceAll(OURS, ''), /[[\p{Cc}\p{Cf}]--\n]/v)
@@ -62,4 +65,17 @@ test('a question asks in plain text, whatever stands in it', async () => {
   assert.equal(await asked, 'shop')
   assert.match(written(), /Type \\u001b\]0;x\\u0007\\u202eshop to go on: /)
   assert.ok(!written().includes('\x07') && !written().includes('\u202e'))
+})
+
+test('colours that are forced are for messages alone where there is no terminal', () => {
+  const [output, words] = [new PassThrough(), new PassThrough()]
+  const streams = { input: new PassThrough(), output, words } as unknown as Parameters<typeof createTerminal>[0]
+  const read = (colour: boolean | undefined) => {
+    const terminal = createTerminal(streams, { isPlain: true, colour })
+    terminal.print(terminal.paint('red', 'data'))
+    terminal.say(terminal.paint('red', 'message'))
+    return [output.read(), words.read()].map(String)
+  }
+  assert.deepEqual(read(true), ['data\n', '\x1b[31mmessage\x1b[39m\n'])
+  assert.deepEqual(read(undefined), ['data\n', 'message\n'])
 })

@@ -1,23 +1,26 @@
 /**
- * Output and questions. Data goes to stdout, and text for people to stderr, so that a pipe gets data alone. Colours, progress
- * bars and questions need a terminal. Every text goes out through `printable`, so no control character reaches a terminal but
- * those that are written here.
+ * Output and questions. Data goes to stdout, and text for people to stderr, so that a pipe gets data alone. Colours, live views
+ * and questions need a terminal. Every text goes out through `printable`, so no control character reaches a terminal but those
+ * that are written here and in `live/screen.ts`.
  */
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { inspect } from 'node:util'
-import { printable, printableLine } from '../../base/index.ts'
+import { printable } from '../../base/index.ts'
 import { EXIT } from '../../contract/index.ts'
-
-export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+import { type Colour, cut, type Line, lineWidth, span } from './live/lines.ts'
+import { createScreen } from './live/screen.ts'
 
 export type Terminal = {
   /** Whether a user at a terminal can answer questions. */
   isInteractive: boolean
   /** Whether stdout is a terminal, and not a pipe to another program. */
   isShown: boolean
+  /** Whether stderr is a terminal on which lines can be drawn again. */
+  isDrawn: boolean
   columns(): number
+  rows(): number
   /** A line of data. */
   print(text: string): void
   /** Data as it is for a pipe; on a terminal only what is printable. */
@@ -25,81 +28,126 @@ export type Terminal = {
   /** A line for people. */
   say(text: string): void
   paint(colour: Colour, text: string): string
-  /** A status line below everything else, overwritten each time; undefined removes it. Does nothing without a terminal. */
+  /** Lines below everything else, drawn anew each time; undefined removes them. Does nothing without a terminal. */
+  draw(lines: readonly Line[] | undefined): void
+  /** The same of one line. */
   status(text: string | undefined): void
+  /** Each key that is typed, without showing it, until the returned function is called. */
+  listen(onKey: (key: string) => void): () => void
   ask(question: string, hidden?: { isHidden: true }): Promise<string>
 }
 
 type Streams = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; words: NodeJS.WriteStream }
 
-/** `isPlain`: the streams are not treated as a terminal, even if they are one. */
-export function createTerminal({ input, output, words }: Streams, { isPlain }: { isPlain: boolean }): Terminal {
+type Kind = {
+  /** The streams are not treated as a terminal, even if they are one. */
+  isPlain: boolean
+  /** It cannot move its cursor. */
+  isDumb?: boolean
+  /** What the user wants, whatever the terminal can do. */
+  colour?: boolean | undefined
+}
+
+const MIN_ROWS = 4
+
+export function createTerminal({ input, output, words }: Streams, kind: Kind): Terminal {
+  const { isPlain, isDumb = false } = kind
   // The reader of a pipe has closed it, as `head` does: there is nothing left to do.
   for (const stream of [output, words]) stream.on('error', () => process.exit(EXIT.caller))
   const isInteractive = !isPlain && input.isTTY === true && words.isTTY === true
   const isShown = !isPlain && output.isTTY === true
-  const hasColour = isShown && words.isTTY === true && words.hasColors()
+  const isDrawn = !isPlain && !isDumb && words.isTTY === true
+  const canColour = kind.colour ?? (words.isTTY === true && words.hasColors())
+  // Data in a pipe is never coloured. Words are where a user insists on it, as in the log of a CI.
+  const inColour = {
+    output: isShown && words.isTTY === true && canColour,
+    words: kind.colour === true || (!isPlain && words.isTTY === true && canColour),
+  }
   const columns = () => words.columns || 80
+  const rows = () => Math.max(MIN_ROWS, words.rows || 24)
   const decoder = new TextDecoder()
-  let shown: string | undefined
+  const screen = createScreen(words)
+  let lines: readonly Line[] | undefined
+  let isAsking = false
 
-  const clear = () => {
-    if (shown !== undefined) words.write('\r\x1b[K')
+  const paint = (colour: Colour, text: string) =>
+    inColour.words || inColour.output ? `${markOf(colour, 0)}${text}${markOf(colour, 1)}` : text
+
+  function redraw() {
+    if (!lines || lines.length === 0 || isAsking) return screen.remove()
+    // A line that wraps could not be removed again, and the first of too many could not be reached.
+    const fitting = lines.slice(0, rows() - 1).map((line) => cut(line, columns() - 1))
+    const drawn = fitting.map((line) => {
+      const painted = line.map(({ text, colour }) => (colour ? paint(colour, text) : text)).join('')
+      return { text: shownAs(painted, inColour.words), width: lineWidth(line) }
+    })
+    screen.show(drawn)
   }
-  const draw = () => {
-    if (shown !== undefined) words.write(shown)
-  }
-  const line = (stream: NodeJS.WriteStream, text: string) => {
-    clear()
-    stream.write(`${shownAs(text)}\n`)
-    draw()
+
+  function draw(next: readonly Line[] | undefined) {
+    if (!isDrawn) return
+    lines = next
+    redraw()
   }
 
   return {
     isInteractive,
     isShown,
+    isDrawn,
     columns,
-    print: (text) => line(output, text),
+    rows,
+    print(text) {
+      screen.remove()
+      output.write(`${shownAs(text, inColour.output)}\n`)
+      redraw()
+    },
     write(data) {
-      clear()
+      screen.remove()
       const shownData = isShown ? printable(decoder.decode(data, { stream: true })) : data
       return new Promise((resolve) => output.write(shownData, () => resolve()))
     },
-    say: (text) => line(words, text),
-    paint: (colour, text) => (hasColour ? `${markOf(colour, 0)}${text}${markOf(colour, 1)}` : text),
+    say: (text) => screen.above(`${shownAs(text, inColour.words)}\n`),
+    paint,
+    draw,
     status(text) {
-      if (!isInteractive) return
-      const line = text === undefined ? undefined : printableLine(text)
-      // A line that wraps could not be removed again.
-      const next = line === undefined || line.length < columns() ? line : `${line.slice(0, columns() - 2)}…`
-      if (next === shown) return
-      clear()
-      shown = next
-      draw()
+      if (isInteractive) draw(text === undefined ? undefined : [[span(text)]])
+    },
+    listen(onKey) {
+      if (!isInteractive) return () => undefined
+      const onData = (typed: Buffer) => {
+        for (const key of typed.toString('utf8')) onKey(key)
+      }
+      input.setRawMode(true)
+      input.on('data', onData).resume()
+      return () => {
+        input.off('data', onData).pause()
+        input.setRawMode(false)
+      }
     },
     async ask(asked, hidden) {
-      const question = shownAs(asked)
+      const question = shownAs(asked, inColour.words)
       if (!isInteractive) throw new Error(`There is no terminal to answer: ${question}`)
-      clear()
-      shown = undefined
+      isAsking = true
+      redraw()
       // Readline itself echoes what is typed; with an output that discards everything there is no echo.
       const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-      const lines = createInterface({ input, output: hidden ? nowhere : words, terminal: true })
+      const typed = createInterface({ input, output: hidden ? nowhere : words, terminal: true })
       const isGone = Promise.withResolvers<never>()
       // Ctrl-C and Ctrl-D end the question, and with it the command.
       const onGone = () => {
         if (!hidden) words.write('\n')
         isGone.reject(new Interrupted())
       }
-      lines.once('SIGINT', onGone)
-      lines.once('close', onGone)
+      typed.once('SIGINT', onGone)
+      typed.once('close', onGone)
       try {
         if (hidden) words.write(question)
-        return (await Promise.race([lines.question(hidden ? '' : question), isGone.promise])).trim()
+        return (await Promise.race([typed.question(hidden ? '' : question), isGone.promise])).trim()
       } finally {
         isGone.promise.catch(() => undefined)
-        lines.off('SIGINT', onGone).off('close', onGone)
-        lines.close()
+        typed.off('SIGINT', onGone).off('close', onGone)
+        typed.close()
+        isAsking = false
         if (hidden) words.write('\n')
       }
     },
@@ -113,10 +161,10 @@ const MARKS = new RegExp(`${MARK}<(\\d+)>`)
 const markOf = (colour: Colour, side: 0 | 1): string => `${MARK}<${inspect.colors[colour]?.[side]}>`
 
 /** Splitting by a pattern with one group alternates text and the numbers of the marks. */
-const shownAs = (text: string): string =>
+const shownAs = (text: string, isColoured: boolean): string =>
   text
     .split(MARKS)
-    .map((piece, index) => (index % 2 === 0 ? printable(piece) : `\x1b[${piece}m`))
+    .map((piece, index) => (index % 2 === 0 ? printable(piece) : isColoured ? `\x1b[${piece}m` : ''))
     .join('')
 
 /** The user declined, or interrupted the command. */

@@ -35,7 +35,7 @@ export async function wholeId(
   tail: string,
 ): Promise<string> {
   if (isWholeId(tail)) return tail
-  const { items, hasMore } = await service.first<Listed>(api`${path}/${list}`, list, MAX_SEEN)
+  const { items, hasMore } = await service.first<Listed>(api`${path}/${list}`, MAX_SEEN)
   const [found, ...others] = endingWith(items, tail)
   const what = list.slice(0, -1)
   if (!found) {

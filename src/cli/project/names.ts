@@ -57,19 +57,19 @@ async function find(kind: NameKind, call: ClientCall): Promise<Completion[]> {
   if (kind === 'accounts') return words((await accountsOf((await atService(call)).service)).map(lastPart))
   if (kind === 'apps') {
     const { service, account } = await atAccount(call)
-    return words((await service.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps')).map(lastPart))
+    return words((await service.list<resources.App>(api`/v1/accounts/${account}/apps`)).map(lastPart))
   }
   if (kind === 'environments') {
     const { service, account, app } = await atApp(call)
     const path = api`/v1/accounts/${account}/apps/${app}/environments`
-    return titlesOf(await service.list<resources.Environment>(path, 'environments'))
+    return titlesOf(await service.list<resources.Environment>(path))
   }
   const { service, path } = await atEnvironment(call)
   if (kind === 'builds') {
-    const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', MAX_IDS)
+    const { items } = await service.first<resources.Build>(api`${path}/builds`, MAX_IDS)
     return idsOf(items, ({ state, trigger, createTime }) => `${state}, ${trigger}, ${ago(createTime)}`)
   }
-  const { items } = await service.first<resources.Deployment>(api`${path}/deployments`, 'deployments', MAX_IDS)
+  const { items } = await service.first<resources.Deployment>(api`${path}/deployments`, MAX_IDS)
   return idsOf(items, ({ state, build, createTime }) => `${state}, build ${shortId(build)}, ${ago(createTime)}`)
 }
 

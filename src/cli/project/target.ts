@@ -110,13 +110,13 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
   const account = await decideAccount()
   await makeSureOfAccount(call, { ...at, account })
   const inAccount = withSuggestions(service, { account })
-  const apps = await inAccount.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps')
+  const apps = await inAccount.list<resources.App>(api`/v1/accounts/${account}/apps`)
   const app = await decideApp()
   const found = apps.find((one) => names.fold(lastPart(one)) === names.fold(app))
   const appName = found ? lastPart(found) : app
   const newApp = found ? undefined : { region: await decideRegion() }
   const environments = found
-    ? await service.list<resources.Environment>(api`/v1/${resource(found.name)}/environments`, 'environments')
+    ? await service.list<resources.Environment>(api`/v1/${resource(found.name)}/environments`)
     : []
   const environment = await decideEnvironment()
   return { account, app: appName, ...(newApp ? { newApp } : {}), environment }
@@ -157,7 +157,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
   async function decideRegion(): Promise<string> {
     const given = flag('region')?.replace(/^regions\//, '')
     if (given !== undefined) return given
-    const regions = await service.list<{ name: string; displayName: string }>(api`/v1/regions`, 'regions')
+    const regions = await service.list<{ name: string; displayName: string }>(api`/v1/regions`)
     const ids = regions.map(lastPart)
     // Where the newest app is, the next one is likely to be.
     const suggested = Math.max(0, ids.indexOf(apps[0]?.region.replace('regions/', '') ?? ''))
@@ -188,7 +188,8 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
   }
 
   async function fittingTo(named: string | undefined): Promise<resources.Environment[]> {
-    if (named === undefined) return environments
+    // A preview is meant only if it is named.
+    if (named === undefined) return environments.filter(({ preview }) => !preview)
     const found = called(environments, named)
     if (found.length > 0) return found
     const titles = environments.map(({ displayName }) => displayName)

@@ -3,6 +3,7 @@
  * process, `.headland.json`, and the only one that exists.
  */
 import { didYouMean } from '../../base/index.ts'
+import { type NamePath, pathOf } from '../../client/index.ts'
 import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
@@ -24,6 +25,8 @@ export type AtEnvironment = AtApp & {
   environment: resources.Environment
   /** Path of the environment in the API: `/v1/accounts/…/environments/…`. */
   path: Path
+  /** The same for the routes of the client. */
+  names: NamePath
 }
 
 export async function atService(call: ClientCall): Promise<AtService> {
@@ -62,7 +65,7 @@ export async function atAccount(call: ClientCall): Promise<AtAccount> {
 }
 
 /** All accounts of the caller, which fit on one page. */
-export const accountsOf = (service: Service): Promise<{ name: string }[]> => service.list(api`/v1/accounts`, 'accounts')
+export const accountsOf = (service: Service): Promise<{ name: string }[]> => service.list(api`/v1/accounts`)
 
 export async function atApp(call: ClientCall): Promise<AtApp> {
   const at = await atAccount(call)
@@ -71,7 +74,7 @@ export async function atApp(call: ClientCall): Promise<AtApp> {
     const app = wellFormed(named, names.appName.pattern, 'app')
     return { ...at, app, service: withSuggestions(at.service, { account: at.account, app }) }
   }
-  const apps = await at.service.list<resources.App>(api`/v1/accounts/${at.account}/apps`, 'apps')
+  const apps = await at.service.list<resources.App>(api`/v1/accounts/${at.account}/apps`)
   return { ...at, app: onlyOf(apps.map(lastPart), 'app', '--app') }
 }
 
@@ -80,7 +83,8 @@ export async function atEnvironment(call: ClientCall): Promise<AtEnvironment> {
   const named = optionText(call.options, 'env') ?? at.project.environment
   const list = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
   const found = await findEnvironment(at.service, list, named)
-  return { ...at, environment: found, path: api`/v1/${resource(found.name)}` }
+  const path = api`/v1/${resource(found.name)}`
+  return { ...at, environment: found, path, names: pathOf(found.name) }
 }
 
 /** A name becomes part of a path, and must not change the rest of it. */
@@ -92,8 +96,9 @@ export function wellFormed(name: string, pattern: unknown, what: string): string
 /** By its id, by its display name, or the only one. */
 async function findEnvironment(service: Service, list: Path, named: string | undefined) {
   if (named !== undefined && isWholeId(named)) return service.call<resources.Environment>(api`${list}/${named}`)
-  const all = await service.list<resources.Environment>(list, 'environments')
-  const fitting = named === undefined ? all : called(all, named)
+  const all = await service.list<resources.Environment>(list)
+  // A preview is meant only if it is named.
+  const fitting = named === undefined ? all.filter(({ preview }) => !preview) : called(all, named)
   if (named !== undefined && fitting.length === 0) {
     const titles = all.map(({ displayName }) => displayName)
     throw new UsageError(`there is no environment '${named}'.${didYouMean(named, titles)} There are: ${inWords(all)}`)

@@ -56,7 +56,7 @@ async function setPaused(call: ClientCall, paused: boolean): Promise<undefined> 
 }
 
 const read = ({ service, path }: AtEnvironment): Promise<Schedule[]> =>
-  service.list<Schedule>(api`${path}/schedules`, 'schedules', { pageSize: LIMITS.maxPageSize })
+  service.list<Schedule>(api`${path}/schedules`, { pageSize: LIMITS.maxPageSize })
 
 async function find(call: ClientCall, at: AtEnvironment): Promise<Schedule> {
   const [named = ''] = call.positionals
