@@ -11,6 +11,7 @@ export function createAccounts({ sql, clock, newId }: { sql: Sql; clock: Clock; 
       INSERT INTO accounts (id, name, create_time) VALUES (${newId()}, ${name}, ${clock.now()})
       ON CONFLICT (name) DO NOTHING RETURNING id, name`)
     if (!made) throw new Problem('ACCOUNT_EXISTS', `There is an account ${name} already.`)
+    tx.notify(made.id, '', { title: name })
     return made
   }
 

@@ -32,7 +32,7 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
       const id = newId()
       const [made] = await sql.transaction(async (tx) => {
         if (isAbove((await count(accountId, tx)) + 1, max)) throw aboveCeiling('CREDENTIALS', max)
-        tx.notify(accountId, `credentials/${id}`)
+        tx.notify(accountId, `credentials/${id}`, { title: displayName })
         return tx.query<CredentialRow>(statement`
           INSERT INTO credentials (id, account_id, display_name, role, password_digest, create_time)
           VALUES (${id}, ${accountId}, ${displayName}, ${role}, ${digestOf(password)}, ${clock.now()})
@@ -66,11 +66,11 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
 
     async revoke(accountId: string, id: string) {
       await sql.transaction(async (tx) => {
-        const [gone] = await tx.query(
-          statement`DELETE FROM credentials WHERE id = ${id} AND account_id = ${accountId} RETURNING id`,
+        const [gone] = await tx.query<{ display_name: string }>(
+          statement`DELETE FROM credentials WHERE id = ${id} AND account_id = ${accountId} RETURNING display_name`,
         )
         if (!gone) throw new Problem('CREDENTIAL_NOT_FOUND')
-        tx.notify(accountId, `credentials/${id}`)
+        tx.notify(accountId, `credentials/${id}`, { title: gone.display_name })
       })
     },
   }

@@ -1,15 +1,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCoreModules } from '../../test/support/modules/core.ts'
+import { quickPasswordHash } from '../../test/support/quick-password.ts'
 import { statement, toPage } from '../storage/index.ts'
 
 type Scope = Parameters<typeof openCoreModules>[0]
+type Modules = Awaited<ReturnType<typeof openCoreModules>>
+
+/** The rows of a new user and a new account, without the slow hash of a password that no test enters. */
+async function insertUser(
+  { sql, accounts, newId }: Modules,
+  { email, account, role }: { email: string; account: string; role: string },
+) {
+  const id = newId()
+  await sql.transaction(async (tx) => {
+    const { id: accountId } = await accounts.add(tx, account)
+    await tx.query(statement`
+      INSERT INTO users (id, email, password_hash, create_time) VALUES (${id}, ${email}, ${quickPasswordHash('x')}, 0)`)
+    await tx.query(statement`
+      INSERT INTO memberships (user_id, account_id, role, id, create_time)
+      VALUES (${id}, ${accountId}, ${role}, ${newId()}, 0)`)
+  })
+}
 
 /** The user Ann, made by the operator in `home`, and the account `other` with an owner of its own. */
 async function withAnn(t: Scope) {
   const modules = await openCoreModules(t)
-  await modules.users.create('ann@example.com', 'home', 'developer', { makeAccount: true })
-  await modules.users.create('owner@example.com', 'other', 'owner', { makeAccount: true })
+  await insertUser(modules, { email: 'ann@example.com', account: 'home', role: 'developer' })
+  await insertUser(modules, { email: 'owner@example.com', account: 'other', role: 'owner' })
   const other = await modules.accounts.byName('other')
   const idOf = async (email: string): Promise<string> => {
     const [row] = await modules.sql.query<{ id: string }>(statement`SELECT id FROM users WHERE email = ${email}`)

@@ -82,7 +82,7 @@ export function createMembers({ sql, clock, newId }: Parts) {
             INSERT INTO memberships (user_id, account_id, role, id, create_time)
             VALUES (${made.id}, ${accountId}, ${role}, ${id}, ${now})`)
         else await invite(tx, { id, accountId, email, role, inviter, now })
-        tx.notify(accountId, `users/${id}`)
+        tx.notify(accountId, `users/${id}`, { title: email })
         const state = made ? 'ACTIVE' : 'INVITED'
         return {
           member: { id, email, role, state, createTime: now },
@@ -98,7 +98,7 @@ export function createMembers({ sql, clock, newId }: Parts) {
         await tx.query(statement`
           UPDATE ${table} SET role = ${role} WHERE account_id = ${accountId} AND user_id = ${userId}`)
         await checkOwned(tx, accountId, member)
-        tx.notify(accountId, `users/${id}`)
+        tx.notify(accountId, `users/${id}`, { title: member.email })
         return { ...member, role }
       })
     },
@@ -111,7 +111,7 @@ export function createMembers({ sql, clock, newId }: Parts) {
         await tx.query(statement`DELETE FROM ${table} WHERE account_id = ${accountId} AND user_id = ${userId}`)
         await checkOwned(tx, accountId, member)
         await removeStray(tx, userId)
-        tx.notify(accountId, `users/${id}`)
+        tx.notify(accountId, `users/${id}`, { title: member.email })
       })
     },
   }

@@ -9,7 +9,7 @@ import { type Sql, statement } from '../storage/index.ts'
 import { createAttempts, LOG_IN_LIMITS } from './attempts.ts'
 import { createKnownNetworks } from './known-networks.ts'
 import { hashPassword, passwordQueue, verifyPassword } from './passwords.ts'
-import { foldEmail, type User } from './users.ts'
+import { foldEmail, notifyAccounts, type User } from './users.ts'
 
 export const SESSION_MS = 14 * 24 * 60 * 60 * 1000
 
@@ -46,6 +46,7 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
             WHERE id = ${user.id} AND password_hash = ${user.password_hash} RETURNING user_id`)
           if (!opened) throw new Problem('LOG_IN_FAILED')
           await networks.remember(tx, user.id, network)
+          await notifyAccounts(tx, user)
         })
         return { token: new Secret(token), session: { user: { id: user.id, email: user.email }, expireTime } }
       })
@@ -92,6 +93,7 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
           await tx.query(statement`DELETE FROM sessions WHERE user_id = ${user.id} AND digest <> ${digestOf(token)}`)
           await networks.forget(tx, user.id)
           await networks.remember(tx, user.id, network)
+          await notifyAccounts(tx, user)
         })
       })
     },

@@ -43,7 +43,7 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
         if (!joined) throw new Problem('USER_EXISTS', `${email} belongs to the account ${accountName} already.`)
         await tx.query(statement`
           DELETE FROM invitations WHERE user_id = ${user.id} AND account_id = ${account.id}`)
-        tx.notify(account.id, `users/${joined.id}`)
+        tx.notify(account.id, `users/${joined.id}`, { title: foldEmail(email) })
         return { password: made ? new Secret(password) : undefined }
       })
     },
@@ -58,6 +58,7 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
       const passwordHash = await hashFirst(password)
       await sql.transaction(async (tx) => {
         const user = await requireUser(tx, email)
+        await notifyAccounts(tx, { id: user.id, email: foldEmail(email) })
         await askAgain(tx, user.id)
         await tx.query(
           statement`UPDATE users SET password_hash = ${passwordHash}, made_by = NULL WHERE id = ${user.id}`,
@@ -95,6 +96,14 @@ async function askAgain(tx: Transaction, userId: string) {
   if (!made) return
   await tx.query(statement`DELETE FROM memberships WHERE user_id = ${userId} AND account_id = ${made.account_id}`)
   tx.notify(made.account_id, `users/${made.id}`)
+}
+
+/** The user is shown in each of these accounts. */
+export async function notifyAccounts(tx: Transaction, { id, email }: User) {
+  const rows = await tx.query<{ id: string; account_id: string }>(
+    statement`SELECT id, account_id FROM memberships WHERE user_id = ${id}`,
+  )
+  for (const row of rows) tx.notify(row.account_id, `users/${row.id}`, { title: email })
 }
 
 const hashFirst = (password: string): Promise<string> =>

@@ -6,7 +6,7 @@ import type { RouteCall } from './route.ts'
 
 type Caller = Pick<RouteCall<unknown, unknown>, 'request' | 'principal'>
 
-export const askedBy = ({ request, principal }: Caller, action: resources.TriggerAction, clock: Clock): Asked => ({
+export const askedBy = ({ request, principal }: Caller, action: resources.RecordedAction, clock: Clock): Asked => ({
   action,
   requestedBy: principal.requester,
   source: 'API',

@@ -1,6 +1,7 @@
 export { createInAppServer, inAppUrlsAt } from './app-api/app-api.ts'
 export { createAuth } from './auth.ts'
 export { createBrowserSession } from './browser-session.ts'
+export { type GitRemoteParts, gitRemote } from './git/git-remote.ts'
 export { createMetrics } from './metrics.ts'
 export type { Route } from './route.ts'
 export { createRoutes } from './routes/index.ts'

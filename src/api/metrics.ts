@@ -106,6 +106,13 @@ export function createMetrics(gauges: Gauges) {
     labelNames: ['process'],
     registers,
   })
+  const publishes = new Histogram({
+    name: 'headland_publish_seconds',
+    help: 'Time from the first call for a publish until every edge had it (visible), or until its first visit (visited); by the leader.',
+    labelNames: ['kind', 'until'],
+    buckets: [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800],
+    registers,
+  })
   const longest = { control: 0, edge: 0 }
   for (const process of ['control', 'edge']) {
     stalls.zero({ process })
@@ -129,6 +136,9 @@ export function createMetrics(gauges: Gauges) {
       stalls.observe({ process }, ms / 1000)
       longest[process] = Math.max(longest[process], ms)
       longestStall.set({ process }, longest[process] / 1000)
+    },
+    observePublish(kind: 'build' | 'purge', until: 'visible' | 'visited', ms: number) {
+      publishes.observe({ kind, until }, ms / 1000)
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),

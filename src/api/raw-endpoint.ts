@@ -1,30 +1,38 @@
 /**
  * A route that accepts any body of any type and any further query parameter, from any page of the web. Its callers were
  * written for other services, cannot be changed, and block an editor until they are answered. So the answer is sent
- * before the body is read, and the body is discarded.
+ * before the body is read, and the body is discarded, unless the handler asks for it.
  */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { LIMITS, Problem } from '../contract/index.ts'
-import type { Route, RouteCall } from './route.ts'
+import type { ReadBody, Route, RouteCall } from './route.ts'
 
 const METHODS: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 const BODY_MS = 60_000
+/** How long an answer waits for a body that the handler reads. */
+const READ_MS = 10_000
 
-export function rawEndpoint(app: FastifyInstance, path: string, { method, handle }: Pick<Route, 'method' | 'handle'>) {
+type RawRoute = Pick<Route, 'method' | 'handle' | 'mayReadBody'>
+
+export function rawEndpoint(app: FastifyInstance, path: string, { method, handle, mayReadBody }: RawRoute) {
   app.route({
     method: METHODS,
     url: path,
     exposeHeadRoute: false,
     config: { isInLedger: true },
     async onRequest(request, reply) {
-      if (hasBody(request)) discardBody(request)
+      const body = openBody(request)
+      const isLater = request.method === method && (mayReadBody?.(request.url) ?? false)
+      if (!isLater) body.discard()
       // Some plugins call from the editor's browser, and report a failure if they cannot read the answer.
       reply.header('access-control-allow-origin', '*').header('referrer-policy', 'no-referrer')
       if (request.method === 'OPTIONS') return answerPreflight(reply)
       if (request.method !== method) throw wrongMethod(method)
-      const answer = await handle({ request, reply } as RouteCall<unknown, unknown>)
+      const answer = await Promise.resolve(
+        handle({ request, reply, readBody: body.read } as RouteCall<unknown, unknown>),
+      ).finally(body.discard)
       return reply.type('application/json; charset=utf-8').send(answer)
     },
     onSend(request, reply, payload, done) {
@@ -56,6 +64,39 @@ const wrongMethod = (method: string) =>
 
 const hasBody = ({ raw: { headers } }: FastifyRequest): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
+/** The body of a call: read into memory if it is wanted, discarded otherwise. */
+function openBody(request: FastifyRequest): { read: ReadBody; discard(): void } {
+  const { raw } = request
+  let isTaken = !hasBody(request)
+  const take = (): boolean => {
+    if (isTaken) return false
+    isTaken = true
+    discardBody(request)
+    return true
+  }
+  return {
+    discard: take,
+    async read(maxBytes) {
+      if (!hasBody(request)) return Buffer.alloc(0)
+      const chunks: Buffer[] = []
+      let bytes = 0
+      const { promise, resolve } = Promise.withResolvers<Buffer | undefined>()
+      raw.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (bytes <= maxBytes) chunks.push(chunk)
+        else resolve(undefined)
+      })
+      raw.once('end', () => resolve(Buffer.concat(chunks)))
+      raw.once('close', () => resolve(undefined))
+      const timer = setTimeout(() => resolve(undefined), READ_MS)
+      if (!take()) resolve(undefined)
+      const read = await promise
+      clearTimeout(timer)
+      return read
+    },
+  }
+}
 
 /**
  * Reads the body until it ends. If it is too long or too slow, the connection is closed: its caller has the answer

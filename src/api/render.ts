@@ -5,7 +5,7 @@
 import type { Account, Credential, Invitation, Member } from '../accounts/index.ts'
 import { type App, appEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
-import type { Build, Contacts, Suspected } from '../builds/index.ts'
+import type { Build, Contacts, FromSnapshot, HeldReason, Suspected } from '../builds/index.ts'
 import { helpPage, names, PROBLEMS, resources } from '../contract/index.ts'
 import { type DeploymentHead, detailsOf, isActivatable, type Origin } from '../deployments/index.ts'
 import type { Operation, Waiting } from '../operations/index.ts'
@@ -15,9 +15,22 @@ export const renderApp = (account: Account, app: App): resources.App => ({
   name: names.appResource({ account: account.name, app: app.name }),
   region: app.region,
   uploadable: {},
+  previews: renderPreviews(account, app),
   createTime: toRfc3339(app.createTime),
   etag: appEtag(app),
 })
+
+function renderPreviews(account: Account, { name, previews }: App): resources.ShownPreviewSettings {
+  const { isEnabled, environment, hasSecrets, maxCount, idleDays } = previews
+  const at = { account: account.name, app: name }
+  return {
+    enabled: isEnabled,
+    environment: environment === null ? '' : names.environmentResource({ ...at, environment }),
+    secrets: hasSecrets,
+    maxCount,
+    idleDays,
+  }
+}
 
 type OperationContext = {
   /** Its position in the queue. */
@@ -121,13 +134,17 @@ export function renderBuild(
     unchanged: build.isUnchanged,
     requestedBy: build.requestedBy,
     ...renderDescribed(build.archive),
+    ...renderPromotion(at, build.archive),
     archive: renderArchive(build.archive),
     ...(build.plan ? { plan: build.plan as unknown as Record<string, unknown> } : {}),
     ...(build.tools ? { tools: renderTools(build.tools) } : {}),
     warnings: build.warnings,
     caches: build.caches,
     ...(build.contacts ? { contacts: build.contacts.map(renderContact) } : {}),
-    ...(build.isHeld && build.suspected ? { held: renderHeld(build.suspected) } : {}),
+    ...(build.isHeld && build.suspected
+      ? { held: renderHeld(build.suspected, build.heldReason ?? 'SUSPICIOUS_OUTPUT') }
+      : {}),
+    ...(build.fromSnapshot ? { fromSnapshot: renderFromSnapshot(at, build.fromSnapshot) } : {}),
     ...(waiting ? { waiting: renderWaiting(waiting) } : {}),
     ...(image === undefined ? {} : { image }),
     createTime: toRfc3339(build.createTime),
@@ -145,15 +162,36 @@ const renderDescribed = ({ message, commit = null }: Partial<resources.Described
   commit,
 })
 
+function renderPromotion(at: names.EnvironmentPath, { promotion }: Pick<Build['archive'], 'promotion'>) {
+  if (!promotion) return {}
+  const from = { ...at, environment: promotion.environment }
+  const promotedFrom: resources.PromotedFrom = {
+    environment: names.environmentResource(from),
+    displayName: promotion.displayName,
+    build: names.buildResource(from, promotion.build),
+  }
+  return { promotedFrom }
+}
+
+const renderFromSnapshot = (
+  at: names.EnvironmentPath,
+  { build, time, failed, message }: FromSnapshot,
+): resources.FromSnapshot => ({
+  build: names.buildResource(at, build),
+  time: toRfc3339(time),
+  host: `${failed.host}:${failed.port}`,
+  message,
+})
+
 const renderArchive = ({ digest, bytes, files }: Build['archive']) => ({ digest, bytes, files })
 
-function renderHeld(suspected: Suspected): resources.Held {
+function renderHeld(suspected: Suspected, reason: HeldReason): resources.Held {
   const { unreachable, lostPages } = detailsOf(suspected)
   return {
-    reason: 'SUSPICIOUS_OUTPUT',
+    reason,
     message: suspected.sentences.join(' '),
-    todo: PROBLEMS.SUSPICIOUS_OUTPUT.todo,
-    page: helpPage('SUSPICIOUS_OUTPUT'),
+    todo: PROBLEMS[reason].todo,
+    page: helpPage(reason),
     unreachable: unreachable.map(({ host, port, outcome }) => ({ host, ...(port === null ? {} : { port }), outcome })),
     ...(lostPages ? { lostPages } : {}),
   }
@@ -186,6 +224,7 @@ export function renderDeployment(
     trigger,
     requestedBy,
     ...renderDescribed(archive),
+    ...renderPromotion(at, archive),
     archive: renderArchive(archive),
     state: deployment.state,
     activatable: isActivatable(deployment),

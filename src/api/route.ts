@@ -21,8 +21,10 @@ export type RouteCall<Query, Body> = {
     | 'deployment'
     | 'credential'
     | 'certificate'
+    | 'notificationTarget'
     | 'user'
-    | 'invitation',
+    | 'invitation'
+    | 'example',
     string
   >
   query: Query
@@ -34,7 +36,11 @@ export type RouteCall<Query, Body> = {
   role: resources.Role
   request: FastifyRequest
   reply: FastifyReply
+  /** Only where the route takes anything: the whole body, undefined where it is longer or takes too long. */
+  readBody?: ReadBody
 }
+
+export type ReadBody = (maxBytes: number) => Promise<Buffer | undefined>
 
 export type Route = {
   method: Method
@@ -53,6 +59,10 @@ export type Route = {
    * address.
    */
   takesAnything?: string
+  /** Of those, the URLs whose handler may read the body before it answers. */
+  mayReadBody?(url: string): boolean
+  /** The handler gets the body as a Buffer of at most so many bytes, of any content type: see `bytes-endpoint.ts`. */
+  takesBytes?: number
   /** A request without a body counts as an empty object. */
   bodyIsOptional?: boolean
   /**
@@ -60,6 +70,10 @@ export type Route = {
    * them.
    */
   takesEtag?: true
+  /** What it changes is in the audit log of the account. Every route that changes something has it, or is named in `audited.test.ts`. */
+  audited?: resources.AuditAction
+  /** The path of the list in which it changes an entry, if its own path names something else. */
+  auditedPath?: string
   /** Schema of the JSON reply; `null` for a reply without a body; a media type where the handler writes the text. */
   reply: schema.Schema | null | { mediaType: string; schema?: schema.Schema }
   /** To clients that accept `text/event-stream`, the handler returns a stream of events instead. */

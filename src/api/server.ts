@@ -9,11 +9,14 @@ import {
   fastify,
   LogController,
 } from 'fastify'
+import { auditing } from '../audit/index.ts'
 import type { Log, NewId } from '../base/index.ts'
 import { fieldInvalid, LIMITS, names, Problem, resources, schema } from '../contract/index.ts'
 import type { Portal } from '../portal/index.ts'
 import { doing } from '../watchdog/index.ts'
+import { auditedOf } from './audit/audited.ts'
 import { type Auth, membershipIn, type Principal } from './auth.ts'
+import { bytesEndpoint } from './bytes-endpoint.ts'
 import { createManual } from './docs/manual/index.ts'
 import { routeNotFound, sendClientError, sendProblem } from './errors.ts'
 import type { Metrics } from './metrics.ts'
@@ -35,8 +38,10 @@ const PATH_PARAMETERS: Record<string, schema.Schema> = {
   credential: names.credentialId,
   certificate: names.certificateId,
   schedule: names.scheduleId,
+  notificationTarget: names.notificationTargetId,
   user: names.userId,
   invitation: names.invitationId,
+  example: names.exampleId,
   action: resources.webhookAction,
 }
 
@@ -54,6 +59,8 @@ type Parts = {
   trustedProxies: string[]
   stopping: AbortSignal
   portal: Portal
+  /** Adds what git asks for. */
+  remote(app: FastifyInstance): void
 }
 
 export function createApiServer({
@@ -65,12 +72,11 @@ export function createApiServer({
   trustedProxies,
   stopping,
   portal,
+  remote,
 }: Parts): FastifyInstance {
   const app = fastify({
-    loggerInstance: log as FastifyBaseLogger,
-    // One line a request, written below; a logger for each request would cost as much as the line.
+    loggerInstance: withoutChildren(log),
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (logger) => logger,
     genReqId: newId,
     bodyLimit: LIMITS.bodyBytes,
     trustProxy: createTrust(trustedProxies),
@@ -86,6 +92,7 @@ export function createApiServer({
   })
 
   app.decorateRequest('principal', null)
+  app.decorateRequest('matched', null)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     doing(`body of ${workOf(request)}`)
@@ -109,6 +116,7 @@ export function createApiServer({
 
   // Informs the watchdog where the work for a request begins or continues.
   app.addHook('onRequest', (request, _reply, done) => {
+    request.matched = request.routeOptions
     doing(workOf(request))
     done()
   })
@@ -129,7 +137,7 @@ export function createApiServer({
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    const { url = 'unknown', config } = request.routeOptions
+    const { url = 'unknown', config } = request.matched ?? request.routeOptions
     metrics.observeRequest(request.method, url, reply.statusCode, reply.elapsedTime)
     // The path without its query, which may carry a token. Successful reads are frequent and of little interest, and
     // calls in the ledger are recorded there: both are logged at debug level.
@@ -150,9 +158,12 @@ export function createApiServer({
   })
 
   for (const route of routes) {
+    const { takesBytes } = route
     if (route.takesAnything) rawEndpoint(app, route.takesAnything, route)
+    else if (takesBytes !== undefined) bytesEndpoint(app, toFastifyPath(route.path), { ...route, takesBytes })
     else register(app, auth, routes, route)
   }
+  remote(app)
   portalFiles.register(app, answerUnknown)
   createManual().register(app, answerUnknown)
   return app
@@ -164,6 +175,16 @@ declare module 'fastify' {
     /** The account can see every successful call of these routes in its ledger. */
     isInLedger?: boolean
   }
+  interface FastifyRequest {
+    /** The options of the route: Fastify makes a new object each time that it is asked for them. */
+    matched: FastifyRequest['routeOptions'] | null
+  }
+}
+
+/** One line a request is written, above: a logger for each request would cost as much as the line. */
+function withoutChildren(log: Log): FastifyBaseLogger {
+  const shared: FastifyBaseLogger = Object.assign(Object.create(log), { child: () => shared })
+  return shared
 }
 
 /** Carries a compiled check through Fastify to where it would compile a schema. */
@@ -172,6 +193,12 @@ type Marked = { check: ReturnType<typeof createCheck> }
 function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], route: Route) {
   const { access, query = schema.object({}), body, bodyIsOptional } = route
   const hasEtag = showsEtag(route)
+
+  async function handle(call: RouteCall<unknown, unknown>): Promise<unknown> {
+    if (!route.audited) return route.handle(call)
+    return auditing(auditedOf(route, route.audited, call), async () => route.handle(call))
+  }
+
   app.route({
     method: route.method,
     url: toFastifyPath(route.path),
@@ -195,7 +222,7 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
       const membership = account === undefined || access === 'public' ? {} : membershipIn(principal, account)
       const { params, query, body } = request
       const call = { params, query, body, principal, ...membership, request, reply } as RouteCall<unknown, unknown>
-      const answer = await route.handle(call)
+      const answer = await handle(call)
       if (hasEtag) reply.header('etag', (answer as { etag: string }).etag)
       if (isJson(route.reply) && !(answer instanceof Readable)) serializeAs(route.reply, reply)
       return route.reply === null ? reply.send() : answer
@@ -248,7 +275,7 @@ function parseText(text: string): unknown {
 }
 
 /** The route's pattern, which contains neither names nor tokens. */
-const workOf = ({ method, routeOptions }: FastifyRequest): string => `${method} ${routeOptions.url ?? 'unknown'}`
+const workOf = ({ method, matched }: FastifyRequest): string => `${method} ${matched?.url ?? 'unknown'}`
 
 const hasVerb = (url: string): boolean => /:[^/]*$/.test(url.split('?', 1)[0] ?? '')
 

@@ -4,7 +4,8 @@
  */
 import type { names } from '../contract/index.ts'
 
-export type WebhookUrl = { at: names.EnvironmentPath; action: string; token: string }
+/** `content` names what changed in the CMS, where the URL does. */
+export type WebhookUrl = { at: names.EnvironmentPath; action: string; token: string; content?: string }
 
 /** The scheme and host of the absolute form are allowed by RFC 9112, 3.2.2. */
 const PATH =
@@ -13,6 +14,9 @@ const PATH =
 /** The first token, up to the first character that a token cannot contain. */
 const TOKEN = /[?&]token=([\w-]*)/
 
+/** A list of changed content, as it is written in the URL. */
+const CONTENT = /[?&]content=([^&?#]*)/
+
 /** Undefined if it is not the URL of a webhook. */
 export function readWebhookUrl(url: string): WebhookUrl | undefined {
   const end = url.indexOf('?')
@@ -20,8 +24,13 @@ export function readWebhookUrl(url: string): WebhookUrl | undefined {
   const [, account, app, environment, action] = PATH.exec(path) ?? []
   if (!account || !app || !environment || !action) return undefined
   const [, token = ''] = (end < 0 ? null : TOKEN.exec(url.slice(end))) ?? []
-  return { at: { account, app, environment }, action, token }
+  const [, content] = (end < 0 ? null : CONTENT.exec(url.slice(end))) ?? []
+  const named = content === undefined ? {} : { content: decode(content) }
+  return { at: { account, app, environment }, action, token, ...named }
 }
+
+/** Whether the body of a call may say what changed. */
+export const mayNameContent = (url: string): boolean => /\/webhook(?::|%3a)purgeCache/i.test(url)
 
 /**
  * A path for logs and messages. A caller that escapes the question mark, once or more, or replaces it, has its token in

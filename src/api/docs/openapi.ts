@@ -121,16 +121,15 @@ export function reasonsOf({ access, path, body, method, takesEtag, problems = []
 
 function success(route: Route, components: Record<string, Json>): Response {
   if (route.reply === null) return { description: 'Done. No body.' }
+  const stream = route.streams ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
   if (isJson(route.reply)) {
-    const content = {
-      'application/json': { schema: refer(route.reply, components) },
-      ...(route.streams ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
-    }
+    const content = { 'application/json': { schema: refer(route.reply, components) }, ...stream }
     return { description: 'Done.', ...(showsEtag(route) ? { headers: ETAG } : {}), content }
   }
   const { mediaType, schema: written } = route.reply as { mediaType: string; schema?: schema.Schema }
   const type = mediaType === 'application/json' ? 'object' : 'string'
-  return { description: 'Done.', content: { [mediaType]: { schema: written ? refer(written, components) : { type } } } }
+  const content = { [mediaType]: { schema: written ? refer(written, components) : { type } }, ...stream }
+  return { description: 'Done.', content }
 }
 
 function failures(reasons: readonly Reason[], components: Record<string, Json>) {

@@ -6,7 +6,8 @@ import type { OpenApi, OpenApiOperation } from './openapi.ts'
 import { type Components, type Direction, fieldList, need, prose, resolve, type Shape, typeInWords } from './schema.ts'
 import { STYLE } from './style.ts'
 
-type RouteEntry = { method: string; path: string; operation: OpenApiOperation }
+export type RouteEntry = { method: string; path: string; operation: OpenApiOperation }
+export type RouteGroup = { tag: string; entries: RouteEntry[] }
 type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Shape }
 
 const WHO: Record<OpenApiOperation['x-access'], string> = {
@@ -20,9 +21,8 @@ const WHO: Record<OpenApiOperation['x-access'], string> = {
 }
 
 export function renderDocs(document: OpenApi): string {
-  const { title, version, description } = document.info
-  const components = document.components.schemas as Components
-  const groups = document.tags.map(({ name }) => ({ tag: name, entries: entriesOf(document, name) }))
+  const { title, version } = document.info
+  const { components, groups } = partsOf(document)
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -38,6 +38,27 @@ ${STYLE}
 <p><a href="/docs/">Guides</a> · <a href="/openapi.json">OpenAPI document</a></p></header>
 <nav aria-label="Routes">${sideList(groups)}</nav>
 <main id="content">
+${start(document)}
+${groups.map(
+  ({ tag, entries }) => html`
+<section aria-labelledby="${tagId(tag)}"><h2 id="${tagId(tag)}">${tag}</h2>
+${routesOf(entries, components)}</section>`,
+)}
+<section aria-labelledby="schemas"><h2 id="schemas">Schemas</h2>
+${schemasOf(components)}
+</section>
+</main>
+</body>
+</html>
+`.text
+}
+
+export function partsOf(document: OpenApi): { components: Components; groups: RouteGroup[] } {
+  const groups = document.tags.map(({ name }) => ({ tag: name, entries: entriesOf(document, name) }))
+  return { components: document.components.schemas as Components, groups }
+}
+
+export const start = ({ info: { title, description }, servers, paths }: OpenApi): Html => html`
 <section class="start" id="start" aria-labelledby="start-title">
 <div><h1 id="start-title">${title} API</h1>
 <p class="lead">${prose(description)}</p>
@@ -45,17 +66,14 @@ ${STYLE}
 <code>headland credentials create</code>. An error is JSON with a <code>reason</code> to branch on, which never
 changes, and a message for people, which may.</p></div>
 <div class="beside"><h2 class="label">Set once, then paste any example</h2>
-${shell(shellSettings(document.servers[0]?.url ?? '', Object.keys(document.paths)))}</div>
-</section>
-${groups.map(({ tag, entries }) => group(tag, entries, components))}
-<section aria-labelledby="schemas"><h2 id="schemas">Schemas</h2>
-${Object.entries(components).map(([name, shape]) => component(name, shape, components))}
-</section>
-</main>
-</body>
-</html>
-`.text
-}
+${shell(shellSettings(servers[0]?.url ?? '', Object.keys(paths)))}</div>
+</section>`
+
+export const routesOf = (entries: readonly RouteEntry[], components: Components): Html =>
+  html`${entries.map((entry) => route(entry, components))}`
+
+export const schemasOf = (components: Components): Html =>
+  html`${Object.entries(components).map(([name, shape]) => component(name, shape, components))}`
 
 function entriesOf({ paths }: OpenApi, tag: string): RouteEntry[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
@@ -65,11 +83,11 @@ function entriesOf({ paths }: OpenApi, tag: string): RouteEntry[] {
   )
 }
 
-const tagId = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`
+export const tagId = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`
 
-const badge = (method: string): Html => html`<span class="method ${method}">${method.toUpperCase()}</span>`
+export const badge = (method: string): Html => html`<span class="method ${method}">${method.toUpperCase()}</span>`
 
-const sideList = (groups: { tag: string; entries: RouteEntry[] }[]): Html => html`<ul>
+const sideList = (groups: readonly RouteGroup[]): Html => html`<ul>
 ${groups.map(
   ({ tag, entries }) => html`<li><a class="tag" href="#${tagId(tag)}">${tag}</a><ul>
 ${entries.map(
@@ -77,10 +95,6 @@ ${entries.map(
 <span>${operation.summary}</span></a></li>`,
 )}</ul></li>`,
 )}<li><a class="tag" href="#schemas">Schemas</a></li></ul>`
-
-const group = (tag: string, entries: RouteEntry[], components: Components): Html => html`
-<section aria-labelledby="${tagId(tag)}"><h2 id="${tagId(tag)}">${tag}</h2>
-${entries.map((entry) => route(entry, components))}</section>`
 
 function route({ method, path, operation }: RouteEntry, components: Components): Html {
   const { operationId, summary } = operation

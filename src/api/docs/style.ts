@@ -1,59 +1,15 @@
 /** How the documentation looks: one column on a phone, a list of routes beside it, and examples beside those. */
-import { html } from './html.ts'
+import { type Html, html } from './html.ts'
 
-export const STYLE = html`<style>
-:root {
-  color-scheme: light dark;
-  --ground: #fcfcfa; --raised: #f3f4f1; --line: #dde1de; --ink: #1a2428; --quiet: #56646a; --accent: #0a6468;
-  --code-ground: #14242a; --code-ink: #e3eef0;
-  --get: #0a5a86; --get-ground: #deeef8; --post: #1a6338; --post-ground: #ddf2e3;
-  --patch: #7a4b00; --patch-ground: #fbecd0; --delete: #a3222c; --delete-ground: #fbe3e3;
-  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+/** Of routes and schemas, without the page around them: the static site has a frame of its own. */
+export const ROUTE_STYLE: Html = html`:root {
+  --get: light-dark(#0a5a86, #8fcbf2); --get-ground: light-dark(#deeef8, #14324a);
+  --post: light-dark(#1a6338, #8edba8); --post-ground: light-dark(#ddf2e3, #15381f);
+  --patch: light-dark(#7a4b00, #f0c47c); --patch-ground: light-dark(#fbecd0, #40300f);
+  --delete: light-dark(#a3222c, #f5a3a6); --delete-ground: light-dark(#fbe3e3, #481b20);
 }
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #0f1619; --raised: #182226; --line: #2b383d; --ink: #dce6e9; --quiet: #9aabb2; --accent: #69cfca;
-    --code-ground: #182226; --code-ink: #d8e7ea;
-    --get: #8fcbf2; --get-ground: #14324a; --post: #8edba8; --post-ground: #15381f;
-    --patch: #f0c47c; --patch-ground: #40300f; --delete: #f5a3a6; --delete-ground: #481b20;
-  }
-}
-*, ::before, ::after { box-sizing: border-box }
-html { scroll-padding-top: 4.5rem; overflow-x: clip; -webkit-text-size-adjust: 100% }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", sans-serif }
-a { color: var(--accent); text-underline-offset: .2em; text-decoration-thickness: 1px }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-radius: 3px }
-h1, h2, h3, h4, p, ul, pre { margin: 0 }
-h1, h2, h3 { line-height: 1.25; text-wrap: balance; letter-spacing: -.01em }
-h1 { font-size: clamp(1.9rem, 1.4rem + 1.6vw, 2.6rem) }
-h2 { font-size: 1.6rem }
-h3 { font-size: 1.2rem }
-h3 a { color: inherit; text-decoration: none }
-h3 a:hover { text-decoration: underline }
-code { font: .875em/1.5 var(--mono) }
-p code, td code { overflow-wrap: anywhere }
 .label { font-size: .75rem; font-weight: 650; letter-spacing: .06em; text-transform: uppercase; color: var(--quiet) }
 .quiet { color: var(--quiet) }
-.skip { position: absolute; left: -100vw; z-index: 3; padding: .5rem 1rem; background: var(--ground) }
-.skip:focus { left: 1rem; top: .5rem }
-
-.top { position: sticky; top: 0; z-index: 2; display: flex; justify-content: space-between; gap: 1rem; padding: .75rem clamp(1rem, 4vw, 2rem);
-  background: var(--ground); border-bottom: 1px solid var(--line) }
-.top a { text-decoration: none }
-.top p:first-child a { color: inherit }
-.version { margin-left: .25rem; padding: .1rem .45rem; border: 1px solid var(--line); border-radius: 1rem; font-size: .8rem; color: var(--quiet) }
-nav { padding: 1rem clamp(1rem, 4vw, 2rem) 0 }
-nav ul { list-style: none; padding: 0 }
-nav > ul { display: flex; flex-wrap: wrap; gap: .5rem }
-nav ul ul { display: none }
-nav a { text-decoration: none }
-.tag { display: block; padding: .2rem .75rem; border: 1px solid var(--line); border-radius: 1rem; font-size: .9rem }
-main { padding: 1.5rem clamp(1rem, 4vw, 2rem) 4rem; min-width: 0 }
-main > section { margin-top: 3rem }
-main > .start { margin-top: 0 }
-.lead { margin: .75rem 0; font-size: 1.15rem; line-height: 1.5 }
-.start p { max-width: 44rem }
-
 .route, .schema { margin-top: 1.25rem; padding-top: 1.5rem; border-top: 1px solid var(--line) }
 h2 + .route, h2 + .schema { margin-top: 1rem }
 .route > div + div, .start > div + div { margin-top: 1.25rem }
@@ -72,13 +28,6 @@ h2 + .route, h2 + .schema { margin-top: 1rem }
 .need.optional { font-style: italic; color: var(--quiet) }
 .name { font-weight: 600; overflow-wrap: break-word }
 .type { font-size: .9rem; color: var(--quiet) }
-pre { margin-top: .5rem; padding: .9rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: .5rem; background: var(--code-ground); color: var(--code-ink);
-  border: 1px solid var(--line); font: .8rem/1.65 var(--mono) }
-pre code { font: inherit; -webkit-user-select: all; user-select: all }
-
-table { width: 100%; margin-top: .35rem; border-collapse: collapse; font-size: .95rem }
-th, td { padding: .5rem .9rem .5rem 0; text-align: left; vertical-align: baseline; font-weight: 400; border-bottom: 1px solid var(--line) }
-thead th { font-size: .82rem; color: var(--quiet) }
 .detail > * + :is(.part, details) { margin-top: 1.25rem }
 .part .label { display: inline; margin-right: .5rem }
 @media (min-width: 40.01rem) {
@@ -114,7 +63,58 @@ summary h4, summary span { display: inline }
   .parameters :is(th, .place, .need) { display: inline-block; margin-right: .5rem }
   .place { font-size: .9rem; color: var(--quiet) }
   .place::before { content: 'in ' }
+}`
+
+export const STYLE = html`<style>
+:root {
+  color-scheme: light dark;
+  --ground: light-dark(#fcfcfa, #0f1619); --raised: light-dark(#f3f4f1, #182226); --line: light-dark(#dde1de, #2b383d);
+  --ink: light-dark(#1a2428, #dce6e9); --quiet: light-dark(#56646a, #9aabb2); --accent: light-dark(#0a6468, #69cfca);
+  --code-ground: light-dark(#14242a, #182226); --code-ink: light-dark(#e3eef0, #d8e7ea);
+  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
 }
+*, ::before, ::after { box-sizing: border-box }
+html { scroll-padding-top: 4.5rem; overflow-x: clip; -webkit-text-size-adjust: 100% }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", sans-serif }
+a { color: var(--accent); text-underline-offset: .2em; text-decoration-thickness: 1px }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-radius: 3px }
+h1, h2, h3, h4, p, ul, pre { margin: 0 }
+h1, h2, h3 { line-height: 1.25; text-wrap: balance; letter-spacing: -.01em }
+h1 { font-size: clamp(1.9rem, 1.4rem + 1.6vw, 2.6rem) }
+h2 { font-size: 1.6rem }
+h3 { font-size: 1.2rem }
+h3 a { color: inherit; text-decoration: none }
+h3 a:hover { text-decoration: underline }
+code { font: .875em/1.5 var(--mono) }
+p code, td code { overflow-wrap: anywhere }
+.skip { position: absolute; left: -100vw; z-index: 3; padding: .5rem 1rem; background: var(--ground) }
+.skip:focus { left: 1rem; top: .5rem }
+
+.top { position: sticky; top: 0; z-index: 2; display: flex; justify-content: space-between; gap: 1rem; padding: .75rem clamp(1rem, 4vw, 2rem);
+  background: var(--ground); border-bottom: 1px solid var(--line) }
+.top a { text-decoration: none }
+.top p:first-child a { color: inherit }
+.version { margin-left: .25rem; padding: .1rem .45rem; border: 1px solid var(--line); border-radius: 1rem; font-size: .8rem; color: var(--quiet) }
+nav { padding: 1rem clamp(1rem, 4vw, 2rem) 0 }
+nav ul { list-style: none; padding: 0 }
+nav > ul { display: flex; flex-wrap: wrap; gap: .5rem }
+nav ul ul { display: none }
+nav a { text-decoration: none }
+.tag { display: block; padding: .2rem .75rem; border: 1px solid var(--line); border-radius: 1rem; font-size: .9rem }
+main { padding: 1.5rem clamp(1rem, 4vw, 2rem) 4rem; min-width: 0 }
+main > section { margin-top: 3rem }
+main > .start { margin-top: 0 }
+.lead { margin: .75rem 0; font-size: 1.15rem; line-height: 1.5 }
+.start p { max-width: 44rem }
+
+pre { margin-top: .5rem; padding: .9rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: .5rem; background: var(--code-ground); color: var(--code-ink);
+  border: 1px solid var(--line); font: .8rem/1.65 var(--mono) }
+pre code { font: inherit; -webkit-user-select: all; user-select: all }
+
+table { width: 100%; margin-top: .35rem; border-collapse: collapse; font-size: .95rem }
+th, td { padding: .5rem .9rem .5rem 0; text-align: left; vertical-align: baseline; font-weight: 400; border-bottom: 1px solid var(--line) }
+thead th { font-size: .82rem; color: var(--quiet) }
+${ROUTE_STYLE}
 @media (min-width: 62rem) {
   body { display: grid; grid-template-columns: minmax(17rem, 20rem) minmax(0, 1fr); grid-template-rows: auto 1fr; max-width: 112rem; margin: 0 auto }
   .top { grid-column: 1 / -1 }

@@ -24,6 +24,7 @@ export const appRoutes = ({ apps, requests, ceilings, admitRegion }: Parts): Rou
     tag,
     summary: 'Create an app',
     access: 'developer',
+    audited: 'CREATE_APP',
     query: schema.object({ appId: names.appName }),
     body: resources.newApp,
     reply: null,
@@ -63,6 +64,7 @@ export const appRoutes = ({ apps, requests, ceilings, admitRegion }: Parts): Rou
     tag,
     summary: 'Delete an app',
     access: 'developer',
+    audited: 'DELETE_APP',
     query: schema.object({
       force: schema.optional(schema.boolean({ description: 'Delete its environments with it.' })),
     }),

@@ -58,6 +58,7 @@ export function buildRoutes({
       tag,
       summary: 'Build the newest upload again, or the archive that the environment is pinned to',
       access: 'developer',
+      audited: 'REBUILD',
       body: resources.rebuild,
       bodyIsOptional: true,
       reply: resources.operation,
@@ -72,8 +73,9 @@ export function buildRoutes({
         const { account, body } = call
         const { app, environment } = call.params
         await admitBuild(account, environment)
-        const asked = [askedBy(call, body.clean ? 'CLEAN_REBUILD' : 'REBUILD', clock)]
-        const wanted = { asked, isForced: body.force === true }
+        const isForced = body.force === true
+        const asked = { ...askedBy(call, body.clean ? 'CLEAN_REBUILD' : 'REBUILD', clock), isForced }
+        const wanted = { asked: [asked], isForced }
         return renderOperation(
           account,
           await requests.rebuild({ account, appName: app, environmentId: environment }, wanted),
@@ -120,6 +122,7 @@ export function buildRoutes({
       tag,
       summary: 'Cancel a build: its whole process tree is ended',
       access: 'developer',
+      audited: 'CANCEL',
       body: resources.empty,
       bodyIsOptional: true,
       reply: resources.empty,
@@ -139,6 +142,7 @@ export function buildRoutes({
       access: 'viewer',
       query: logQuery,
       reply: { mediaType: 'text/plain' },
+      streams: true,
       problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND', 'TOO_MANY_STREAMS'],
       async handle(call) {
         const { path } = await environmentOf(environments, call)

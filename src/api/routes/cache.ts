@@ -16,6 +16,7 @@ export const cacheRoutes = ({ clock, clearCache }: Parts): Route[] => [
     tag: 'Cache',
     summary: 'Clear the cache, as a whole or by path and tag; it is cleared when the answer arrives',
     access: 'developer',
+    audited: 'PURGE_CACHE',
     body: resources.clearCache,
     bodyIsOptional: true,
     reply: resources.operation,

@@ -38,6 +38,7 @@ export const certificateRoutes = ({ certificates }: { certificates: Certificates
     summary:
       'Upload a certificate for names of the account; it is used at once, instead of those that the service gets',
     access: 'developer',
+    audited: 'UPLOAD_CERTIFICATE',
     body: resources.newCertificate,
     reply: resources.certificate,
     problems: ['CERTIFICATE_INVALID', 'ACCOUNT_LIMIT', 'TOO_MANY_RETRIES'],
@@ -49,6 +50,7 @@ export const certificateRoutes = ({ certificates }: { certificates: Certificates
     tag,
     summary: 'Delete an uploaded certificate; the service gets one for its names',
     access: 'developer',
+    audited: 'DELETE_CERTIFICATE',
     reply: resources.empty,
     problems: ['CERTIFICATE_NOT_FOUND', 'CERTIFICATE_OF_SERVICE'],
     async handle({ account, params }) {
@@ -62,6 +64,7 @@ export const certificateRoutes = ({ certificates }: { certificates: Certificates
     tag,
     summary: 'Try at once to get a certificate that waits for its next attempt',
     access: 'developer',
+    audited: 'RETRY_CERTIFICATE',
     reply: resources.certificate,
     problems: ['CERTIFICATE_NOT_FOUND', 'CERTIFICATE_NOT_WAITING', 'TOO_MANY_RETRIES'],
     handle: ({ account, params }) => certificates.retry(account, params.certificate),

@@ -30,6 +30,7 @@ export const credentialRoutes = ({ credentials, ceilings }: Parts): Route[] => [
     tag,
     summary: 'Issue an API credential; its password is in this answer only',
     access: 'owner',
+    audited: 'CREATE_CREDENTIAL',
     body: resources.newCredential,
     bodyIsOptional: true,
     reply: resources.issuedCredential,
@@ -50,6 +51,7 @@ export const credentialRoutes = ({ credentials, ceilings }: Parts): Route[] => [
     tag,
     summary: 'Revoke an API credential',
     access: 'owner',
+    audited: 'DELETE_CREDENTIAL',
     reply: resources.empty,
     problems: ['CREDENTIAL_NOT_FOUND'],
     async handle({ account, params }) {

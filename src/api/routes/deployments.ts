@@ -1,8 +1,10 @@
 import type { Environments } from '../../apps/index.ts'
+import type { Clock } from '../../base/index.ts'
 import { Problem, resources } from '../../contract/index.ts'
-import { type Deployments, type Requests, runtimeLogName } from '../../deployments/index.ts'
+import { type Deployments, type Requests, readCheckReport, runtimeLogName } from '../../deployments/index.ts'
 import type { Instances } from '../../runtime/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
+import { askedBy } from '../asked.ts'
 import type { Auth } from '../auth.ts'
 import { environmentOf } from '../environment-of.ts'
 import { renderDeployment, renderOperation } from '../render.ts'
@@ -22,6 +24,7 @@ type Parts = {
   logs: LineLogs
   auth: Auth
   streams: OpenStreams
+  clock: Clock
   stopping: AbortSignal
   checkIsolation(): Promise<void>
 }
@@ -34,6 +37,7 @@ export function deploymentRoutes({
   logs,
   auth,
   streams,
+  clock,
   stopping,
   checkIsolation,
 }: Parts): Route[] {
@@ -71,7 +75,8 @@ export function deploymentRoutes({
         const deployment = await deployments.require(path, call.params.deployment)
         const origin = (await deployments.origins([deployment.id])).get(deployment.id)
         if (!origin) throw new Problem('DEPLOYMENT_NOT_FOUND')
-        return renderDeployment(at, deployment, origin, instances.of(deployment.id))
+        const check = readCheckReport(await deployments.checkTextOf(deployment.id))
+        return { ...renderDeployment(at, deployment, origin, instances.of(deployment.id)), ...(check ? { check } : {}) }
       },
     }),
     route({
@@ -80,6 +85,7 @@ export function deploymentRoutes({
       tag,
       summary: 'Make a deployment live again, back or forward, without a build',
       access: 'developer',
+      audited: 'ACTIVATE',
       body: resources.empty,
       bodyIsOptional: true,
       reply: resources.operation,
@@ -90,11 +96,13 @@ export function deploymentRoutes({
         'DEPLOYMENT_NOT_ACTIVATABLE',
         'TOO_MANY_CHANGES',
       ],
-      async handle({ account, params, principal: { requester } }) {
+      async handle(call) {
+        const { account, params, principal } = call
         await checkIsolation()
         const { app, environment, deployment } = params
         const at = { account, appName: app, environmentId: environment }
-        return renderOperation(account, await requests.activate(at, deployment, requester))
+        const asked = askedBy(call, 'DEPLOY', clock)
+        return renderOperation(account, await requests.activate(at, deployment, principal.requester, asked))
       },
     }),
     route({
@@ -105,6 +113,7 @@ export function deploymentRoutes({
       access: 'viewer',
       query: logQuery,
       reply: { mediaType: 'text/plain' },
+      streams: true,
       problems: ['ENVIRONMENT_NOT_FOUND', 'TOO_MANY_STREAMS'],
       async handle(call) {
         const { path } = await environmentOf(environments, call)

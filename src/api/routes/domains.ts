@@ -39,6 +39,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains, domainChec
     summary:
       'Replace the custom host names of an environment; its site answers at once on those that are given, and no others',
     access: 'developer',
+    audited: 'CHANGE_DOMAINS',
     body: resources.newDomains,
     takesEtag: true,
     reply: resources.domains,

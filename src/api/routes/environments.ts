@@ -37,6 +37,12 @@ type Parts = {
   siteUrl: SiteUrl
 }
 
+/** What it takes to show an environment. */
+export type ShowParts = Pick<
+  Parts,
+  'domains' | 'variables' | 'operations' | 'builds' | 'sources' | 'deployments' | 'retries' | 'siteUrl'
+>
+
 export const environmentRoutes = (parts: Parts): Route[] => [...collectionRoutes(parts), ...itemRoutes(parts)]
 
 /** Routes of all environments of an app or an account. */
@@ -49,6 +55,7 @@ function collectionRoutes(parts: Parts): Route[] {
       tag,
       summary: 'Create an environment',
       access: 'developer',
+      audited: 'CREATE_ENVIRONMENT',
       body: resources.newEnvironment,
       reply: resources.operation,
       problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED', 'ACCOUNT_LIMIT', 'TOO_MANY_CHANGES', 'PASSWORDS_BUSY'],
@@ -70,7 +77,7 @@ function collectionRoutes(parts: Parts): Route[] {
         if (view === 'FULL') checkRole(role, 'developer')
         const app = await apps.require(account.id, params.app)
         const { items, nextPageToken } = await environments.list(app.id, toPage(pageRequest(query)))
-        return { environments: await show(parts, account, items, view), nextPageToken }
+        return { environments: await showEnvironments(parts, account, items, view), nextPageToken }
       },
     }),
     route({
@@ -85,7 +92,7 @@ function collectionRoutes(parts: Parts): Route[] {
       async handle({ account, query }) {
         const page = toPage(pageRequest(query), `${account.id}/apps/-/environments`)
         const { items, nextPageToken } = await environments.listOfAccount(account.id, page)
-        return { environments: await show(parts, account, items, 'BASIC'), nextPageToken }
+        return { environments: await showEnvironments(parts, account, items, 'BASIC'), nextPageToken }
       },
     }),
   ]
@@ -108,7 +115,7 @@ function itemRoutes(parts: Parts): Route[] {
         const { view = 'BASIC' } = query
         if (view === 'FULL') checkRole(role, 'developer')
         const found = await environments.requireWhole(account.id, params.app, params.environment)
-        const [shown] = await show(parts, account, [found], view)
+        const [shown] = await showEnvironments(parts, account, [found], view)
         const freshness = await freshnessOfLive(parts, found)
         return shown && { ...shown, ...(freshness ? { freshness } : {}) }
       },
@@ -119,6 +126,7 @@ function itemRoutes(parts: Parts): Route[] {
       tag,
       summary: 'Change an environment',
       access: 'developer',
+      audited: 'CHANGE_ENVIRONMENT',
       query: schema.object({
         updateMask: schema.optional(
           schema.string({
@@ -152,6 +160,7 @@ function itemRoutes(parts: Parts): Route[] {
       tag,
       summary: 'End the pin of an environment: the next rebuild builds the newest upload',
       access: 'developer',
+      audited: 'UNPIN',
       body: resources.empty,
       bodyIsOptional: true,
       reply: resources.environment,
@@ -159,7 +168,7 @@ function itemRoutes(parts: Parts): Route[] {
       async handle({ account, params: { app, environment } }) {
         await pins.unpin({ account, appName: app, environmentId: environment })
         const found = await environments.requireWhole(account.id, app, environment)
-        return (await show(parts, account, [found], 'BASIC'))[0]
+        return (await showEnvironments(parts, account, [found], 'BASIC'))[0]
       },
     }),
     route({
@@ -168,6 +177,7 @@ function itemRoutes(parts: Parts): Route[] {
       tag,
       summary: 'Delete an environment',
       access: 'developer',
+      audited: 'DELETE_ENVIRONMENT',
       body: resources.deletion,
       bodyIsOptional: true,
       takesEtag: true,
@@ -192,7 +202,12 @@ function parseMask(updateMask: string | undefined, { etag: _, ...body }: resourc
 }
 
 /** Environments as callers see them, with one query for each kind of record that goes with them. */
-async function show(parts: Parts, account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
+export async function showEnvironments(
+  parts: ShowParts,
+  account: Account,
+  found: Environment[],
+  view: 'BASIC' | 'FULL',
+) {
   const { domains, variables, operations, builds, sources, deployments, retries, siteUrl } = parts
   const ids = found.map(({ id }) => id)
   const reconciling = await operations.reconciling(ids)

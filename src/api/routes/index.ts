@@ -3,6 +3,8 @@
 import type { Account, Credentials, Invitations, Members, Sessions, Users } from '../../accounts/index.ts'
 import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
+import type { AuditLog } from '../../audit/index.ts'
+import type { Badges } from '../../badges/index.ts'
 import type { Changes, Clock } from '../../base/index.ts'
 import type { Builds, Sources } from '../../builds/index.ts'
 import type { Certificates } from '../../certificates/index.ts'
@@ -11,19 +13,26 @@ import type {
   ClearCache,
   Deployments,
   Pins,
+  Promote,
   ReplaceDomains,
   Requests,
   Retries,
   SiteUrl,
   Trace,
 } from '../../deployments/index.ts'
+import type { Examples } from '../../examples/index.ts'
 import type { Images } from '../../images/index.ts'
+import type { NotificationTargets } from '../../notifications/index.ts'
 import type { Operations } from '../../operations/index.ts'
+import type { Previews } from '../../previews/index.ts'
+import type { Publishes } from '../../publishes/index.ts'
 import type { DomainChecks } from '../../reach/index.ts'
+import type { ConnectedRepositories, PushHooks } from '../../repositories/index.ts'
 import type { RequestLog } from '../../request-log/index.ts'
 import type { Counts, DiskSpace, Usage } from '../../retention/index.ts'
 import type { Instances } from '../../runtime/index.ts'
 import type { Schedules } from '../../schedules/index.ts'
+import type { Snapshots } from '../../snapshots/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
 import type { Ledger } from '../../triggers/index.ts'
@@ -35,18 +44,26 @@ import type { Route } from '../route.ts'
 import { createOpenStreams } from '../streams/open-streams.ts'
 import { accountRoutes } from './accounts.ts'
 import { appRoutes } from './apps.ts'
+import { auditRoutes } from './audit/audit.ts'
 import { buildRoutes } from './builds.ts'
 import { cacheRoutes } from './cache.ts'
 import { certificateRoutes } from './certificates.ts'
 import { clusterRoutes } from './cluster.ts'
+import { contentRoutes } from './content/content-diff.ts'
 import { credentialRoutes } from './credentials.ts'
 import { deploymentRoutes } from './deployments.ts'
 import { documentationRoutes } from './documentation.ts'
 import { domainRoutes } from './domains.ts'
 import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './events.ts'
+import { exampleRoutes } from './examples/examples.ts'
+import { repositoryRoutes } from './git/repositories.ts'
 import { healthRoutes, type ReadyChecks } from './health.ts'
+import { notificationRoutes } from './notifications/targets.ts'
 import { operationRoutes } from './operations.ts'
+import { previewRoutes } from './previews/previews.ts'
+import { badgeRoutes } from './public/badge.ts'
+import { publishRoutes } from './publishes/publishes.ts'
 import { requestRoutes } from './requests.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './session.ts'
@@ -79,11 +96,12 @@ export type RouteParts = {
   metrics: Metrics
   archives: Archives
   builds: Builds
+  snapshots: Snapshots
   sources: Sources
   pins: Pins
   deployments: Deployments
   retries: Retries
-  instances: Pick<Instances, 'of'>
+  instances: Pick<Instances, 'of' | 'awake'>
   /** Undefined where no registry is set. */
   images?: Pick<Images, 'referencesOf'> | undefined
   logs: LineLogs
@@ -91,6 +109,15 @@ export type RouteParts = {
   webhookSets: WebhookSets
   webhooks: Webhooks
   schedules: Schedules
+  publishes: Publishes
+  auditLog: AuditLog
+  previews: Previews
+  promote: Promote
+  badges: Badges
+  examples: Examples
+  notificationTargets: NotificationTargets
+  connectedRepositories: ConnectedRepositories
+  pushHooks: PushHooks
   usage: Usage
   counts: Counts
   ceilings: Ceilings
@@ -120,20 +147,28 @@ export function createRoutes(given: RouteParts): Route[] {
   const routes: Route[] = [
     ...appRoutes(parts),
     ...environmentRoutes(parts),
+    ...previewRoutes(parts),
+    ...badgeRoutes(parts),
     ...uploadRoutes(parts),
+    ...exampleRoutes(parts),
     ...buildRoutes(parts),
+    ...contentRoutes(parts),
     ...deploymentRoutes(parts),
     ...cacheRoutes(parts),
     ...webhookRoutes(parts),
     ...scheduleRoutes(parts),
+    ...publishRoutes(parts),
+    ...repositoryRoutes(parts),
     ...traceRoutes(parts),
     ...domainRoutes(parts),
     ...certificateRoutes(parts),
     ...operationRoutes(parts),
+    ...notificationRoutes(parts),
     ...credentialRoutes(parts),
     ...userRoutes(parts),
     ...accountRoutes(parts),
     ...usageRoutes(parts),
+    ...auditRoutes(parts),
     ...trafficRoutes(parts),
     ...requestRoutes(parts),
     ...eventRoutes(parts),

@@ -24,6 +24,21 @@ type Parts = { operations: Operations; requests: Pick<Requests, 'cancel'>; ledge
 export const operationRoutes = ({ operations, requests, ledger, stopping }: Parts): Route[] => [
   route({
     method: 'GET',
+    path: '/v1/accounts/{account}/runningOperations',
+    tag,
+    summary: 'List the operations of all environments of an account that run or wait',
+    access: 'viewer',
+    query: pageQuery,
+    reply: listOf('operations', resources.operation),
+    problems: ['PAGE_TOKEN_INVALID'],
+    async handle({ account, query }) {
+      const page = toPage(pageRequest(query), `${account.id}/runningOperations`)
+      const { items, nextPageToken } = await operations.running(account.id, page)
+      return { operations: items.map((operation) => renderOperation(account, operation)), nextPageToken }
+    },
+  }),
+  route({
+    method: 'GET',
     path: OPERATIONS,
     tag,
     summary: 'List the operations of an environment',
@@ -92,6 +107,7 @@ export const operationRoutes = ({ operations, requests, ledger, stopping }: Part
     tag,
     summary: 'Ask an operation to end early',
     access: 'developer',
+    audited: 'CANCEL',
     body: resources.empty,
     bodyIsOptional: true,
     reply: resources.empty,

@@ -36,6 +36,7 @@ export function sessionRoutes({ sessions, users, invitations, browserSession, au
       tag,
       summary: 'Log in to the portal: sets an HttpOnly cookie',
       access: 'public',
+      audited: 'LOG_IN',
       body: resources.newSession,
       reply: resources.session,
       problems: ['LOG_IN_FAILED', 'TOO_MANY_LOG_INS', 'PASSWORDS_BUSY', 'ORIGIN_REFUSED'],
@@ -81,6 +82,7 @@ export function sessionRoutes({ sessions, users, invitations, browserSession, au
       tag,
       summary: 'Change the password of the logged-in user, and end all their other sessions',
       access: 'session',
+      audited: 'CHANGE_PASSWORD',
       body: resources.changedPassword,
       reply: resources.empty,
       problems: ['PASSWORD_WRONG', 'TOO_MANY_LOG_INS', 'PASSWORDS_BUSY'],
@@ -95,6 +97,7 @@ export function sessionRoutes({ sessions, users, invitations, browserSession, au
       tag,
       summary: 'Accept an invitation: the user belongs to the account from now on',
       access: 'session',
+      audited: 'ACCEPT_INVITATION',
       reply: resources.session,
       problems: ['INVITATION_NOT_FOUND'],
       async handle({ principal, params }) {
@@ -109,6 +112,7 @@ export function sessionRoutes({ sessions, users, invitations, browserSession, au
       tag,
       summary: 'Decline an invitation',
       access: 'session',
+      audited: 'DECLINE_INVITATION',
       reply: resources.session,
       problems: ['INVITATION_NOT_FOUND'],
       async handle({ principal, params }) {

@@ -1,10 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { Environments } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
+import type { Clock } from '../../base/index.ts'
 import { planSource } from '../../builds/index.ts'
 import { fieldInvalid, Problem, resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
 import type { DiskSpace } from '../../retention/index.ts'
+import { askedBy } from '../asked.ts'
 import { renderOperation } from '../render.ts'
 import { type Route, route } from '../route.ts'
 
@@ -13,22 +15,34 @@ type Parts = {
   environments: Environments
   requests: Requests
   diskSpace: DiskSpace
+  clock: Clock
   checkIsolation(): Promise<void>
 }
 
-export const uploadRoutes = ({ archives, environments, requests, diskSpace, checkIsolation }: Parts): Route[] => [
+export const uploadRoutes = ({
+  archives,
+  environments,
+  requests,
+  diskSpace,
+  clock,
+  checkIsolation,
+}: Parts): Route[] => [
   route({
     method: 'POST',
     path: '/fu/v1/accounts/{account}/apps/{app}/environments/{environment}:upload',
     tag: 'Uploads',
     summary: 'Upload an archive: it is built and goes live',
     access: 'developer',
+    audited: 'UPLOAD',
     takesForm: true,
     query: schema.object({
       validateOnly: schema.optional(
         schema.boolean({
           description: 'Answer with the plan, and build nothing: `{"plan": …}` instead of an operation.',
         }),
+      ),
+      force: schema.optional(
+        schema.boolean({ description: 'Make it live also where the check of its pages finds broken ones.' }),
       ),
       ...resources.describedQuery,
     }),
@@ -53,7 +67,8 @@ export const uploadRoutes = ({ archives, environments, requests, diskSpace, chec
       'QUOTA_EXCEEDED',
       'ISOLATION_MISSING',
     ],
-    async handle({ account, params, query, request, reply, principal }) {
+    async handle(call) {
+      const { account, params, query, request, reply, principal } = call
       reply.type('application/json; charset=utf-8')
       const described = describedIn(query)
       // Checked before the body is read: a caller who may not upload should not have to send it all first.
@@ -76,7 +91,8 @@ export const uploadRoutes = ({ archives, environments, requests, diskSpace, chec
         diskSpace.received(account, archive)
         const { requester } = principal
         const at = { account, appName: params.app, environmentId: params.environment }
-        const operation = await requests.upload(at, archive, requester)
+        const forced = query.force ? askedBy(call, 'DEPLOY', clock) : undefined
+        const operation = await requests.upload(at, archive, requester, forced)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
       } finally {
         promised.giveBack()

@@ -28,6 +28,7 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     tag,
     summary: "Add a user to an account; a new user's password is in this answer only, and an existing user is invited",
     access: 'owner',
+    audited: 'ADD_USER',
     body: resources.newUser,
     reply: resources.addedUser,
     problems: ['USER_EXISTS', 'USER_NOT_VOUCHED', 'TOO_MANY_NEW_USERS', 'PASSWORDS_BUSY'],
@@ -43,6 +44,7 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     tag,
     summary: 'Give a user another role in the account',
     access: 'owner',
+    audited: 'CHANGE_ROLE',
     body: resources.changedUser,
     reply: resources.user,
     problems: ['USER_NOT_FOUND', 'LAST_OWNER'],
@@ -56,6 +58,7 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     tag,
     summary: 'Remove a user from the account, or withdraw an invitation; their sessions lose access',
     access: 'owner',
+    audited: 'REMOVE_USER',
     reply: resources.empty,
     problems: ['USER_NOT_FOUND', 'LAST_OWNER'],
     async handle({ account, params }) {

@@ -23,6 +23,7 @@ const routes = webhookRoutes({
   } as unknown as WebhookSets,
   webhooks: {} as Webhooks,
   ledger: { lastUses: async () => new Map() } as unknown as Ledger,
+  builds: { builtBy: async () => new Map() },
   siteUrl: (label) => `http://${label}.sites.test`,
   publicUrl: () => 'http://headland.test',
 })

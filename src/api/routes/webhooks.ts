@@ -1,5 +1,6 @@
 import type { Environments } from '../../apps/index.ts'
 import { toRfc3339 } from '../../base/index.ts'
+import type { Builds, Built } from '../../builds/index.ts'
 import { fieldInvalid, names, PROBLEMS, Problem, type Reason, resources, schema } from '../../contract/index.ts'
 import type { SiteUrl } from '../../deployments/index.ts'
 import type { Operation } from '../../operations/index.ts'
@@ -9,7 +10,7 @@ import type { Accepted, IssuedSet, WebhookSet, WebhookSets, Webhooks } from '../
 import { environmentOf } from '../environment-of.ts'
 import { renderForToken } from '../render.ts'
 import { listOf, pageFields, pageRequest, type Route, route } from '../route.ts'
-import { readWebhookUrl } from '../webhook-url.ts'
+import { mayNameContent, readWebhookUrl } from '../webhook-url.ts'
 
 const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
 const WEBHOOKS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/webhooks'
@@ -20,11 +21,14 @@ type Parts = {
   webhookSets: WebhookSets
   webhooks: Webhooks
   ledger: Ledger
+  builds: Pick<Builds, 'builtBy'>
   siteUrl: SiteUrl
   publicUrl(): string
 }
 
-export function webhookRoutes({ environments, webhookSets, webhooks, ledger, siteUrl, publicUrl }: Parts): Route[] {
+export function webhookRoutes(parts: Parts): Route[] {
+  const { environments, webhookSets, webhooks, ledger, builds, siteUrl, publicUrl } = parts
+
   async function show(at: names.EnvironmentPath, set: WebhookSet): Promise<resources.WebhookSet> {
     const lastUses = await ledger.lastUses(set.environmentId, set.regenerateTime)
     return renderSet(at, set, (action) => {
@@ -45,6 +49,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       tag,
       summary: 'Create the webhooks of an environment; their URLs are in this answer only',
       access: 'developer',
+      audited: 'CREATE_WEBHOOKS',
       body: resources.empty,
       bodyIsOptional: true,
       reply: resources.issuedWebhookSet,
@@ -73,6 +78,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       tag,
       summary: 'Change how long a build lets calls of webhooks settle',
       access: 'developer',
+      audited: 'CHANGE_WEBHOOKS',
       body: resources.changedWebhookSet,
       reply: resources.webhookSet,
       problems: ['ENVIRONMENT_NOT_FOUND', 'WEBHOOKS_NOT_FOUND'],
@@ -87,6 +93,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       tag,
       summary: 'Make new URLs for all webhooks of an environment; the old ones stop at once',
       access: 'developer',
+      audited: 'REGENERATE_WEBHOOKS',
       body: resources.empty,
       bodyIsOptional: true,
       reply: resources.issuedWebhookSet,
@@ -102,6 +109,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       tag,
       summary: 'Delete all webhooks of an environment; their URLs stop at once',
       access: 'developer',
+      audited: 'DELETE_WEBHOOKS',
       reply: resources.empty,
       problems: ['ENVIRONMENT_NOT_FOUND', 'WEBHOOKS_NOT_FOUND'],
       async handle(call) {
@@ -125,7 +133,9 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
         const page = toPage(pageRequest(call.query), `${path.environmentId} ${operation ?? ''} ${source ?? ''}`)
         const filter = { ...(operation ? { operationId: operation } : {}), ...(source ? { source } : {}) }
         const { items, nextPageToken } = await ledger.list(path.environmentId, page, filter)
-        return { triggers: items.map((entry) => renderTrigger(at, entry)), nextPageToken }
+        const built = await builds.builtBy(items.flatMap(({ operationId }) => operationId ?? []))
+        const builtOf = ({ operationId = '' }: LedgerEntry) => built.get(operationId)
+        return { triggers: items.map((entry) => renderTrigger(at, entry, builtOf(entry))), nextPageToken }
       },
     }),
     route({
@@ -136,6 +146,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       access: 'public',
       query: schema.object({ token: schema.string({ description: 'The secret token of the URL.' }) }),
       takesAnything: '/wh/*',
+      mayReadBody: mayNameContent,
       reply: resources.webhookAnswer,
       problems: [
         'WEBHOOK_REFUSED',
@@ -146,11 +157,13 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
         'TOO_MANY_TRIGGERS',
         'TOO_MANY_GUESSES',
       ],
-      async handle({ request }) {
+      async handle({ request, readBody }) {
         const called = readWebhookUrl(request.url)
         if (!called) throw new Problem('ROUTE_NOT_FOUND')
         const userAgent = request.headers['user-agent'] ?? ''
-        return answerOf(await webhooks.call({ ...called, address: request.ip, userAgent }))
+        return answerOf(
+          await webhooks.call({ ...called, address: request.ip, userAgent, ...(readBody ? { readBody } : {}) }),
+        )
       },
     }),
     route({
@@ -204,7 +217,11 @@ const renderSet = <More extends object>(
   regenerateTime: toRfc3339(regenerateTime),
 })
 
-const renderTrigger = (at: names.EnvironmentPath, entry: LedgerEntry): resources.RecordedTrigger => ({
+const renderTrigger = (
+  at: names.EnvironmentPath,
+  entry: LedgerEntry,
+  built: Built | undefined,
+): resources.RecordedTrigger => ({
   name: names.triggerResource(at, entry.id),
   action: entry.action,
   source: entry.source,
@@ -215,12 +232,16 @@ const renderTrigger = (at: names.EnvironmentPath, entry: LedgerEntry): resources
   answer: entry.answer,
   ...(entry.reason === undefined ? {} : { reason: entry.reason }),
   operation: entry.operationId === undefined ? '' : names.operationResource(at, entry.operationId),
+  commit: built?.commit ?? null,
+  ...(entry.isForced ? { forced: true } : {}),
+  ...(built?.snapshotTime === undefined ? {} : { fromSnapshot: toRfc3339(built.snapshotTime) }),
   ...(entry.purged ? { purged: renderPurged(entry.purged) } : {}),
 })
 
-const renderPurged = ({ what: { paths, tags }, count }: NonNullable<LedgerEntry['purged']>) => ({
+const renderPurged = ({ what: { paths, tags, content }, count }: NonNullable<LedgerEntry['purged']>) => ({
   ...(paths ? { paths: [...paths] } : {}),
   ...(tags ? { tags: [...tags] } : {}),
+  ...(content ? { content: [...content] } : {}),
   count,
 })
 

@@ -8,8 +8,8 @@ import { type FieldViolation, Problem, type schema } from '../../contract/index.
 import { REQUIRED, shown, UNKNOWN, violationOf } from './words.ts'
 
 const options = { strict: false, validateFormats: false, allErrors: false, verbose: true } as const
-const exact = new Ajv2020(options)
-const fromText = new Ajv2020({ ...options, coerceTypes: true })
+const exact = lazily(() => new Ajv2020(options))
+const fromText = lazily(() => new Ajv2020({ ...options, coerceTypes: true }))
 
 const UNKNOWN_FIELDS_NAMED = 10
 
@@ -21,8 +21,10 @@ export type Check = (data: unknown) => { value: unknown } | { error: Problem }
 
 export function createCheck(of: schema.ObjectSchema, part: 'body' | 'query' | 'path', emptyIfAbsent = false): Check {
   const ajv = part === 'body' ? exact : fromText
-  const whole = lazily(() => ajv.compile(of))
-  const parts = lazily(() => Object.entries(of.properties).map(([field, part]) => [field, ajv.compile(part)] as const))
+  const whole = lazily(() => ajv().compile(of))
+  const parts = lazily(() =>
+    Object.entries(of.properties).map(([field, part]) => [field, ajv().compile(part)] as const),
+  )
 
   return (given) => {
     const data = given ?? (emptyIfAbsent ? {} : undefined)
@@ -70,7 +72,7 @@ function toProblem(fields: FieldViolation[]): Problem {
   return new Problem('FIELD_INVALID', message.endsWith('.') ? message : `${message}.`, { fields })
 }
 
-/** Compiling costs a millisecond or two a schema; most are never needed in one run. */
+/** Compiling costs a millisecond or two a schema, and an instance of Ajv some more; most are never needed in one run. */
 function lazily<T>(make: () => T): () => T {
   let made: T | undefined
   return () => {

@@ -29,6 +29,7 @@ const WORDS: Readonly<Record<string, (error: ErrorObject, parent: Parent) => str
   maximum: (_, parent) => range(parent),
   minItems: ({ params }) => (params.limit === 1 ? EMPTY : `must have at least ${counted(params.limit, 'entry')}`),
   maxItems: ({ params }) => `must have at most ${counted(params.limit, 'entry')}`,
+  uniqueItems: () => 'must not have an entry twice',
   maxProperties: ({ params }) => `must have at most ${counted(params.limit, 'entry')}`,
   propertyNames: () => 'has an entry with a name that is not allowed',
 }

@@ -12,9 +12,10 @@ import type { PortalFile } from '../../../portal/index.ts'
 import { sendFile } from '../../send-file.ts'
 import { blocksOf } from './blocks.ts'
 import { frame, home, notFound, results, sectionPage } from './layout.ts'
+import { MAX_QUERY_LENGTH, type Part, search } from './match.ts'
 import { BASE, type ManualPage, type ManualPages, readPages, resolverFor } from './pages.ts'
 import { render } from './render.ts'
-import { MAX_QUERY_LENGTH, type Part, partsOf, search } from './search.ts'
+import { partsOf } from './search.ts'
 import { STYLE } from './style.ts'
 
 const POLICY = [
@@ -67,7 +68,7 @@ export function createManual(top?: string) {
     const section = all.sections.find((each) => each.address === address)
     if (section) return fileOf(HTML, sectionPage(all, section))
     const picture = all.pictures.get(address)
-    return picture && fileOf('image/png', await readFile(picture.file))
+    return picture && fileOf(`image/${address.split('.').at(-1)}`, await readFile(picture.file))
   }
 
   async function answerSearch(request: FastifyRequest, reply: FastifyReply) {

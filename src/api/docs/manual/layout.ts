@@ -3,9 +3,9 @@
  * hosts.
  */
 import { type Html, html } from '../html.ts'
+import { type Hit, MAX_QUERY_LENGTH } from './match.ts'
 import { BASE, type ManualPages, type Section } from './pages.ts'
 import type { Heading } from './render.ts'
-import { type Hit, MAX_QUERY_LENGTH } from './search.ts'
 
 type Shown = { title: string; body: Html; at?: string; headings?: readonly Heading[]; query?: string }
 
@@ -41,7 +41,7 @@ ${sections.map((section) => list(section, at))}</nav>
 `.text
 }
 
-const MARK = html`<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect class="sea" width="32" height="32" rx="7"/><path class="land" d="M5 22.5 13.5 9l5 7.5 3-3.5L27 22.5z"/></svg>`
+export const MARK = html`<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect class="sea" width="32" height="32" rx="7"/><path class="land" d="M5 22.5 13.5 9l5 7.5 3-3.5L27 22.5z"/></svg>`
 
 function list({ title, address, isFolded, pages }: Section, at: string): Html {
   const entries = pages.map((page) => html`<li>${link(page.address, html`${page.title}`, at)}</li>\n`)

@@ -218,6 +218,6 @@ test('the page that is open is marked in the list, and the list follows the READ
   assert.equal(body.match(/aria-current/g)?.length, 1)
   assert.deepEqual(
     all.sections[0]?.pages.slice(0, 2).map(({ title }) => title),
-    ['Deploy', 'Frameworks'],
+    ['First deploy in five minutes', 'Deploy'],
   )
 })

@@ -62,12 +62,13 @@ const FIRST = ['install', 'systemd', 'docker', 'upgrade', 'backup', 'security', 
 /** Pages at the root: the changelog and the architecture. */
 const MORE = 'More'
 
-export async function readPages(top = TOP): Promise<ManualPages> {
+/** `more` are files at the root. The package has the changelog only. */
+export async function readPages(top = TOP, more: readonly string[] = ['CHANGELOG']): Promise<ManualPages> {
   const files = await filesIn(join(top, 'docs'))
   const written = files.filter((file) => file.endsWith('.md'))
   const texts = await Promise.all(written.map((file) => pageOf(file, join(top, 'docs', file))))
-  const changes = await pageOf('../CHANGELOG.md', join(top, 'CHANGELOG.md'))
-  const pages = [...texts, changes]
+  const others = await Promise.all(more.map((name) => pageOf(`../${name}.md`, join(top, `${name}.md`))))
+  const pages = [...texts, ...others]
   const sections = SECTIONS.map((section) => sectionOf(section, texts))
   const rest = pages.filter(({ address }) => !sections.some((each) => isUnder(address, each.address)))
   return {
@@ -75,7 +76,7 @@ export async function readPages(top = TOP): Promise<ManualPages> {
     pages: new Map(pages.map((page) => [page.address, page])),
     pictures: new Map(
       files
-        .filter((file) => file.endsWith('.png'))
+        .filter((file) => /\.(?:png|webp)$/.test(file))
         .map((file) => [`${BASE}/${file}`, { address: `${BASE}/${file}`, file: join(top, 'docs', file) }]),
     ),
   }
@@ -95,7 +96,9 @@ async function pageOf(file: string, path: string): Promise<ManualPage> {
 }
 
 export const addressOf = (file: string): string =>
-  file === '../CHANGELOG.md' ? `${BASE}/changelog` : `${BASE}/${file.replace(/(?:\/README)?\.md$/, '')}`
+  file.startsWith('../')
+    ? `${BASE}/${file.slice('../'.length, -'.md'.length).toLowerCase()}`
+    : `${BASE}/${file.replace(/(?:\/README)?\.md$/, '')}`
 
 const isUnder = (address: string, folder: string): boolean => address === folder || address.startsWith(`${folder}/`)
 

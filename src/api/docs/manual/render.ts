@@ -6,7 +6,12 @@ import { inline, plain, type Resolve } from './inline.ts'
 export type Heading = { level: number; text: string; id: string }
 export type Rendered = { body: Html; headings: Heading[] }
 
-export function render(blocks: readonly Block[], resolve: Resolve): Rendered {
+/** How the text of a block of code is shown. */
+export type Colour = (language: string, text: string) => Html
+
+const uncoloured: Colour = (_, text) => html`${text}`
+
+export function render(blocks: readonly Block[], resolve: Resolve, colour: Colour = uncoloured): Rendered {
   const idOf = uniqueIds()
   const headings: Heading[] = []
 
@@ -17,7 +22,7 @@ export function render(blocks: readonly Block[], resolve: Resolve): Rendered {
       case 'paragraph':
         return html`<p>${inline(block.text, resolve)}</p>\n`
       case 'code':
-        return html`<pre tabindex="0"><code>${block.text}</code></pre>\n`
+        return html`<pre tabindex="0"><code>${colour(block.language, block.text)}</code></pre>\n`
       case 'table':
         return table(block.head, block.rows)
       case 'list':

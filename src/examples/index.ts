@@ -1,0 +1,1 @@
+export { createExamples, type Examples } from './examples.ts'
