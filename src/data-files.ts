@@ -19,8 +19,12 @@ export const filesIn = (dataDir: string) => ({
   objectCache: join(dataDir, 'object-cache'),
   outputs: join(dataDir, 'outputs'),
   packages: join(dataDir, 'packages'),
+  /** Downloaded packages that apps of an account share. */
+  tarballs: join(dataDir, 'tarballs'),
   /** Layers of images on their way to or from a registry. */
   images: join(dataDir, 'images'),
+  /** Repositories for as long as git works on them, each in a folder of its own. */
+  git: join(dataDir, 'git'),
   logs: join(dataDir, 'logs'),
   toolchain: join(dataDir, 'toolchain'),
   ballast: join(dataDir, 'ballast'),

@@ -13,6 +13,7 @@ import {
   createUsers,
 } from './accounts/index.ts'
 import { createApps, createCmsInstalls, createEnvironments, newestAppId } from './apps/index.ts'
+import { newestAuditEventId, withAudit } from './audit/index.ts'
 import { type Changes, createChanges, createIds, parseDatabaseAddress, type Secret, systemClock } from './base/index.ts'
 import { newestBuildId, readArchives } from './builds/index.ts'
 import { Refused } from './contract/index.ts'
@@ -96,11 +97,12 @@ export async function openDatabase(dataDir: string, options: OpenOptions = {}) {
   await refuseRestoring(dataDir)
   const clock = systemClock
   const changes = createChanges()
-  const sql = options.databaseUrl
+  const unaudited = options.databaseUrl
     ? await openServer(dataDir, options.databaseUrl, { ...options, changes })
     : await openFile(dataDir, { ...options, changes })
-  await migrate(sql, MIGRATIONS, clock.now(), { isShared: options.isShared ?? false })
-  const newId = createIds(clock, await newestId(sql))
+  await migrate(unaudited, MIGRATIONS, clock.now(), { isShared: options.isShared ?? false })
+  const newId = createIds(clock, await newestId(unaudited))
+  const sql = withAudit(unaudited, { clock, newId })
   const accounts = createAccounts({ sql, clock, newId })
   const { databaseUrl } = options
   return {
@@ -167,7 +169,14 @@ async function openServer(dataDir: string, databaseUrl: Secret, { onAway, onBack
  * a process whose clock is behind goes on from here. Undefined in a new database.
  */
 export async function newestId(sql: Reader): Promise<string | undefined> {
-  const owners = [newestAppId, newestOperationId, newestBuildId, newestDeploymentId, newestTriggerId]
+  const owners = [
+    newestAppId,
+    newestOperationId,
+    newestBuildId,
+    newestDeploymentId,
+    newestTriggerId,
+    newestAuditEventId,
+  ]
   const ids = await Promise.all(owners.map((newest) => newest(sql)))
   return ids
     .filter((id) => id !== undefined)

@@ -6,7 +6,8 @@ import { withArchive } from './check.ts'
 import { readContent, readHead } from './content.ts'
 import type { ArchiveLimits } from './limits.ts'
 import { expectBody } from './multipart.ts'
-import { type Archive, inspectIn, type ReceiveOptions, receiveInto } from './receive.ts'
+import { type Archive, inspectIn, type ReceiveOptions, receiveInto, takeInto } from './receive.ts'
+import { OWN_FOLDER } from './select.ts'
 import { type Unpacked, type UnpackOptions, unpackTo } from './unpack.ts'
 
 export type Archives = {
@@ -17,6 +18,10 @@ export type Archives = {
    * stores nothing and leaves the rest of the body unread and paused: the caller replies, then drains it or hangs up.
    */
   receive(body: Readable, contentType: string | undefined, options?: ReceiveOptions): Promise<Archive>
+  /** The folder around everything in a zip that the service makes. It is taken off like any other, and not told. */
+  ownFolder: string
+  /** Stores a zip that did not come in a form, with the same checks. */
+  take(file: AsyncIterable<Buffer>, options?: ReceiveOptions): Promise<Archive>
   /** Checks like `receive`, but keeps nothing. */
   inspect<T>(
     body: Readable,
@@ -57,6 +62,8 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
   return {
     expect: (bodyBytes) => expectBody(bodyBytes, limits),
     receive: (body, contentType, options) => receiveInto({ blobs, limits }, { ...options, body, contentType }),
+    ownFolder: OWN_FOLDER,
+    take: (file, options) => takeInto({ blobs, limits }, file, options),
     inspect: (body, contentType, options, use) =>
       inspectIn({ blobs, limits }, { ...options, body, contentType }, (path) => lookInto(path, limits, use)),
     has: (digest) => blobs.has(digest),

@@ -4,6 +4,7 @@ import type { Blobs, Digest } from '../storage/index.ts'
 import { withArchive } from './check.ts'
 import type { ArchiveLimits } from './limits.ts'
 import { openForm } from './multipart.ts'
+import { tooLarge } from './refusals.ts'
 
 /** `files` counts what will be unpacked: files and links. */
 export type Archive = { digest: Digest; bytes: number; files: number }
@@ -20,17 +21,34 @@ export type ReceiveOptions = {
 }
 
 export async function receiveInto({ blobs, limits }: Parts, upload: Upload): Promise<Archive> {
-  const { body, contentType, signal, admit } = upload
+  const { body, contentType, signal } = upload
   const form = openForm(body, contentType, limits, signal)
   try {
-    let files = 0
-    const blob = await blobs.put(admitted(form.file, admit), async (path) => {
-      files = await withArchive(path, limits, (contents) => contents.files.length + contents.links.length)
-      signal?.throwIfAborted()
-    })
-    return { ...blob, files }
+    return await store({ blobs, limits }, form.file, upload)
   } finally {
     form.close()
+  }
+}
+
+/** The same for a zip that did not come in a form. */
+export const takeInto = (parts: Parts, file: AsyncIterable<Buffer>, options: ReceiveOptions = {}): Promise<Archive> =>
+  store(parts, limited(file, parts.limits), options)
+
+async function store({ blobs, limits }: Parts, file: AsyncIterable<Buffer>, { admit, signal }: ReceiveOptions) {
+  let files = 0
+  const blob = await blobs.put(admitted(file, admit), async (path) => {
+    files = await withArchive(path, limits, (contents) => contents.files.length + contents.links.length)
+    signal?.throwIfAborted()
+  })
+  return { ...blob, files }
+}
+
+async function* limited(file: AsyncIterable<Buffer>, limits: ArchiveLimits): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const chunk of file) {
+    bytes += chunk.length
+    if (bytes > limits.archiveBytes) throw tooLarge('archiveBytes', limits)
+    yield chunk
   }
 }
 

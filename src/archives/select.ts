@@ -5,6 +5,9 @@
 import { inTurns } from '../base/index.ts'
 import type { ZipEntry } from './directory.ts'
 
+/** The folder around everything in archives that the service makes itself: no one needs to know that it is taken off. */
+export const OWN_FOLDER = 'headland-source'
+
 /** `path` is relative to the app. */
 export type Selected<E> = { path: string; entry: E }
 
@@ -30,7 +33,7 @@ export async function select<E extends Pick<ZipEntry, 'name' | 'kind'>>(entries:
       else if (entry.kind !== 'folder') skipped[reason]++
     }
   }
-  return { selected, skipped, strippedFolder }
+  return { selected, skipped, strippedFolder: strippedFolder === OWN_FOLDER ? undefined : strippedFolder }
 }
 
 const isLitter = (name: string): boolean => /^__MACOSX(\/|$)|(^|\/)\.DS_Store$/.test(name)

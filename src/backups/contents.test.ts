@@ -56,6 +56,21 @@ test('a backup has the newest upload and the pinned archive, whatever was built 
   assert.deepEqual(archives.map(({ path }) => path).sort(), ['b', 'c', 'd'].map(pathOf))
 })
 
+test('a backup has the packs of repositories with their indexes', async (t) => {
+  const sql = await openAt(t, MIGRATIONS.at(-1)?.id ?? 0)
+  await sql.transaction((tx) =>
+    tx.query(statement`
+      INSERT INTO git_packs (id, app_id, account_id, name, pack_digest, index_digest, bytes, create_time)
+      VALUES (${id(6)}, ${APP}, ${ACCOUNT}, ${'1'.repeat(40)}, ${digest('e')}, ${digest('f')}, 2, 0)`),
+  )
+  const { schema } = await examineDatabase(sql)
+  const { archives } = await contentsOf(sql, schema)
+  assert.deepEqual(
+    archives.filter(({ path }) => !path.startsWith('blobs/bb')),
+    ['e', 'f'].map((letter) => ({ path: pathOf(letter), isDue: true })),
+  )
+})
+
 test('archives that can be rolled back to are in a backup, and not missed where an earlier version removed them', async (t) => {
   const sql = await openAt(t, MIGRATIONS.at(-1)?.id ?? 0)
   await sql.transaction((tx) => tx.query(statement`UPDATE builds SET output_digest = ${digest('e')}`))

@@ -1,5 +1,7 @@
 /** The contents of a backup, by the rows of one moment, and which of them must exist. */
 import { createBuildRetention } from '../builds/index.ts'
+import { readPackDigests } from '../git/index.ts'
+import { readSnapshotDigests } from '../snapshots/index.ts'
 import { MIGRATIONS, type Sql, statement } from '../storage/index.ts'
 
 export type Part = {
@@ -18,6 +20,12 @@ export type Contents = {
 
 /** The migration that added the table of newest and pinned archives. */
 export const SOURCES_SINCE = MIGRATIONS.find(({ name }) => name === 'sources')?.id ?? 0
+
+/** The migration that added the repositories of apps. */
+const REPOSITORIES_SINCE = MIGRATIONS.find(({ name }) => name === 'repositories')?.id ?? 0
+
+/** The migration that added content snapshots. */
+const SNAPSHOTS_SINCE = MIGRATIONS.find(({ name }) => name === 'content snapshots')?.id ?? 0
 
 /** `schema`: the newest migration of the database, which may be one of an earlier version. */
 export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
@@ -51,8 +59,16 @@ export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
     .filter(({ path }) => !dueBlobs.has(path))
     .map(({ path }) => ({ path, isDue: false }))
 
+  // Whatever operations do, a pack has its row only after it is written, and goes only after its row.
+  const packs = schema < REPOSITORIES_SINCE ? [] : await readPackDigests(sql)
+  // So with a snapshot of content.
+  const snapshots = schema < SNAPSHOTS_SINCE ? [] : await readSnapshotDigests(sql)
   return {
-    archives: [...due, ...rolledBackTo],
+    archives: [
+      ...due,
+      ...rolledBackTo,
+      ...[...new Set([...packs, ...snapshots])].map((digest) => ({ path: blobOf(digest), isDue: true })),
+    ],
     outputs: parts(await buildRetention.outputs(), (key) => `outputs/${hex(key)}`),
     packages: parts(await buildRetention.packages(), (key) => `packages/${key}`),
     values: ids(await sql.query(statement`SELECT id FROM environments`)).map((id) => `environments/${id}/values`),

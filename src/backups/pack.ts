@@ -2,22 +2,21 @@
  * Makes a backup, as the bytes of a tar: takes a retention hold on the files, copies the database, then reads everything that
  * its rows refer to, and lists it at the end. The service goes on meanwhile; a backup without its end is invalid.
  */
-import { createHash } from 'node:crypto'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Clock, checkId, type NewId, removeTree, repeat } from '../base/index.ts'
 import { createRetentionHolds, MIGRATIONS, type RetentionHold, SchemaForeign, type Sql } from '../storage/index.ts'
-import { END, padding } from '../tar/index.ts'
+import { END } from '../tar/index.ts'
 import { type Contents, contentsOf, type Part } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
 import { copyDatabase, examineDatabase, examineSchema, type Facts, type OpenSql, releaseAll } from './database.ts'
 import { atEnd, type BackupEntry, BackupRefused, FORMAT, HEAD, type Head, LIST, lineOf, MAX, TAG } from './entry.ts'
 import { opaqueAmong } from './marks.ts'
+import { createPieces, type Pieces } from './pieces.ts'
 import { startTag, type Tag, writtenTag } from './proof.ts'
 import { createDisk, type Disk, type FoundFile, openFile } from './read-disk.ts'
 import { checkOwnKey, type FoundKey } from './restore/keys.ts'
-import { headerOf } from './tar.ts'
 
 export type PackParts = {
   sql: Sql
@@ -57,15 +56,25 @@ export type Packed = {
 }
 
 const RENEW_MS = 30_000
-/** Small files are sent together: a piece for each would cost more than reading it. */
-const PIECE_BYTES = 256 * 1024
+/** Lines of the list are written together. */
+const LIST_TEXT_LENGTH = 256 * 1024
 
-export function pack(parts: PackParts, options: PackOptions = {}): { bytes: AsyncIterable<Buffer>; packed: Packed } {
-  const packed: Packed = { files: 0, bytes: 0, keyId: null, missing: [], damaged: [], leftOut: [] }
-  return { bytes: packInto(packed, parts, options), packed }
+export type Pack = {
+  bytes: AsyncIterable<Buffer>
+  /** May be called with a piece of the bytes that is no longer used. It will hold other bytes. */
+  giveBack(piece: Buffer): void
+  packed: Packed
 }
 
-async function* packInto(packed: Packed, parts: PackParts, options: PackOptions): AsyncGenerator<Buffer> {
+export function pack(parts: PackParts, options: PackOptions = {}): Pack {
+  const packed: Packed = { files: 0, bytes: 0, keyId: null, missing: [], damaged: [], leftOut: [] }
+  const pieces = createPieces()
+  return { bytes: packInto({ packed, pieces }, parts, options), giveBack: pieces.giveBack, packed }
+}
+
+type Into = { packed: Packed; pieces: Pieces }
+
+async function* packInto({ packed, pieces }: Into, parts: PackParts, options: PackOptions): AsyncGenerator<Buffer> {
   const { clock, dataDir, version } = parts
   const holds = createRetentionHolds(parts)
   for (const { id, draft } of await holds.abandoned()) {
@@ -98,21 +107,20 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
     const disk = createDisk(dataDir)
     packed.leftOut = disk.leftOut
     const list = join(scratch, LIST)
-    yield* joined(
-      entries(packed, { list, tag }, options, async function* () {
-        yield inMemory(HEAD, `${JSON.stringify(head, undefined, 2)}\n`, clock)
-        yield ownedAs(owner, openFile(database, 'headland.db'))
-        if (keyInside) yield ownedAs(owner, inMemory('master.key', `${keyInside.text}\n`, clock))
-        yield* foundOf(disk, contents, packed)
-      }),
-    )
+    yield* entries({ packed, pieces }, { list, tag }, options, async function* () {
+      yield [inMemory(HEAD, `${JSON.stringify(head, undefined, 2)}\n`, clock)]
+      yield [ownedAs(owner, openFile(database, 'headland.db'))]
+      if (keyInside) yield [ownedAs(owner, inMemory('master.key', `${keyInside.text}\n`, clock))]
+      yield* foundOf(disk, contents, packed)
+    })
     // No file may have been removed while it was read.
     await hold.renew()
     const listed = openFile(list, LIST)
-    yield* whole({ ...listed, entry: atEnd(LIST, listed.entry.size, head) })
+    yield* pieces.addEntry({ ...listed, entry: atEnd(LIST, listed.entry.size, head) })
     const proof = tag && inMemory(TAG, writtenTag(tag), clock)
-    if (proof) yield* whole({ ...proof, entry: atEnd(TAG, proof.entry.size, head) })
-    yield END
+    if (proof) yield* pieces.addEntry({ ...proof, entry: atEnd(TAG, proof.entry.size, head) })
+    yield* pieces.add(END)
+    yield pieces.rest()
   } finally {
     await stopHolding()
     await removeTree(scratch)
@@ -122,12 +130,6 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
 
 /** The id may come from a row that another process left. */
 const scratchOf = (dataDir: string, holdId: string): string => join(dataDir, `backup-${checkId(holdId)}`)
-
-function* whole({ entry, bytes }: FoundFile): Generator<Buffer> {
-  yield headerOf(entry)
-  yield* bytes?.() ?? []
-  yield padding(entry.size)
-}
 
 /** The ends of the names of drafts. The path comes from a row: nothing else is ever removed. */
 export const draftOf = (file: string, random: string): string => `${file}.partial-${random}`
@@ -141,7 +143,7 @@ async function copyAndRead(parts: PackParts, file: string): Promise<{ facts: Fac
   const copy = await openSql(file)
   try {
     // Anything that a restore would refuse is an error now, while it can still be mended.
-    await examineSchema(copy, MIGRATIONS.at(-1)?.id ?? 0, openSql)
+    await examineSchema(copy, MIGRATIONS.at(-1)?.id ?? 0)
     await releaseAll(copy)
     const facts = await examineDatabase(copy)
     return { facts, contents: await contentsOf(copy, facts.schema) }
@@ -157,8 +159,11 @@ async function copyAndRead(parts: PackParts, file: string): Promise<{ facts: Fac
 const keepRenewing = (hold: RetentionHold, clock: Clock) =>
   repeat(clock, RENEW_MS, () => hold.renew().catch(() => undefined)).stop
 
+/** Groups, as waiting for each single file would add to its cost. */
+type Groups = AsyncGenerator<Iterable<FoundFile>>
+
 /** In the order in which they can be restored: a folder before its content. */
-async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGenerator<FoundFile> {
+async function* foundOf(disk: Disk, contents: Contents, packed: Packed): Groups {
   const made = new Set<string>()
   /** The parent folders, each once. */
   function* above(path: string): Generator<FoundFile> {
@@ -170,26 +175,25 @@ async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGe
       if (found) yield found
     }
   }
-  function* top({ path, isDue }: Part, kind: BackupEntry['kind']): Generator<FoundFile, boolean> {
+  /** With its parent folders; empty if it is missing. */
+  function top({ path, isDue }: Part, kind: BackupEntry['kind']): FoundFile[] {
     const found = disk.find(path)
-    if (found?.entry.kind !== kind) {
-      if (isDue) packed.missing.push(path)
-      return false
-    }
-    yield* above(path)
-    yield found
-    return true
+    if (found?.entry.kind === kind) return [...above(path), found]
+    if (isDue) packed.missing.push(path)
+    return []
   }
 
-  for (const part of contents.archives) yield* top(part, 'file')
+  for (const part of contents.archives) yield top(part, 'file')
   for (const part of [...contents.outputs, ...contents.packages]) {
-    if (yield* top(part, 'folder')) yield* disk.tree(part.path, await marksIn(disk, part.path))
+    const found = top(part, 'folder')
+    yield found
+    if (found.length > 0) yield disk.tree(part.path, await marksIn(disk, part.path))
   }
-  yield* disk.written('logs')
+  yield disk.written('logs')
   for (const path of contents.values) {
     if (!disk.find(path)) continue
-    yield* above(path)
-    yield* disk.written(path)
+    yield above(path)
+    yield disk.written(path)
   }
 }
 
@@ -201,10 +205,10 @@ async function marksIn(disk: Disk, path: string) {
 
 /** The headers and bytes of the files, and the list of them in a file. */
 async function* entries(
-  packed: Packed,
+  { packed, pieces }: Into,
   { list, tag }: { list: string; tag: Tag | undefined },
   { signal, onProgress }: PackOptions,
-  found: () => AsyncGenerator<FoundFile>,
+  found: () => Groups,
 ): AsyncGenerator<Buffer> {
   const lines = openSync(list, 'wx', 0o600)
   let text = ''
@@ -215,24 +219,20 @@ async function* entries(
     text = ''
   }
   try {
-    for await (const { entry, bytes } of found()) {
-      signal?.throwIfAborted()
-      yield headerOf(entry)
-      const hash = bytes && createHash('sha256')
-      for (const piece of bytes?.() ?? []) {
-        hash?.update(piece)
-        yield piece
+    for await (const group of found()) {
+      for (const one of group) {
+        signal?.throwIfAborted()
+        const { entry } = one
+        const sha256 = yield* pieces.addEntry(one)
+        if (entry.path.startsWith('blobs/') && sha256 && !entry.path.endsWith(sha256)) packed.damaged.push(entry.path)
+        text += lineOf(entry, sha256)
+        if (text.length > LIST_TEXT_LENGTH) write()
+        packed.files += 1
+        nameBytes += entry.path.length + (entry.to?.length ?? 0)
+        if (packed.files > MAX.entries || nameBytes > MAX.nameBytes) throw tooMany()
+        packed.bytes += entry.size
+        onProgress?.(packed)
       }
-      yield padding(entry.size)
-      const sha256 = hash?.digest('hex')
-      if (entry.path.startsWith('blobs/') && sha256 && !entry.path.endsWith(sha256)) packed.damaged.push(entry.path)
-      text += lineOf(entry, sha256)
-      if (text.length > PIECE_BYTES) write()
-      packed.files += 1
-      nameBytes += entry.path.length + (entry.to?.length ?? 0)
-      if (packed.files > MAX.entries || nameBytes > MAX.nameBytes) throw tooMany()
-      packed.bytes += entry.size
-      onProgress?.(packed)
     }
     write()
   } finally {
@@ -245,21 +245,6 @@ const tooMany = (): BackupRefused =>
     `The data folder has more than ${MAX.entries} files, which no restore takes. Keep fewer deployments.`,
   )
 
-/** Joins small pieces by copying them; large ones are passed on as they are. */
-async function* joined(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  let held: Buffer[] = []
-  let bytes = 0
-  for await (const piece of pieces) {
-    held.push(piece)
-    bytes += piece.byteLength
-    if (bytes < PIECE_BYTES) continue
-    yield Buffer.concat(held)
-    held = []
-    bytes = 0
-  }
-  if (bytes > 0) yield Buffer.concat(held)
-}
-
 const ownedAs = ({ uid, gid }: { uid: number; gid: number }, { entry, ...more }: FoundFile): FoundFile => ({
   entry: { ...entry, uid, gid, mode: 0o600 },
   ...more,
@@ -267,11 +252,15 @@ const ownedAs = ({ uid, gid }: { uid: number; gid: number }, { entry, ...more }:
 
 function inMemory(path: string, text: string, clock: Clock): FoundFile {
   const bytes = Buffer.from(text)
+  let from = 0
+  function read(target: Buffer, at: number, count: number): number {
+    const copied = bytes.copy(target, at, from, from + count)
+    from += copied
+    return copied
+  }
   const time = Math.floor(clock.now() / 1000)
   return {
     entry: { path, kind: 'file', mode: 0o600, uid: 0, gid: 0, time, size: bytes.byteLength },
-    *bytes() {
-      yield bytes
-    },
+    source: { read, close: () => undefined },
   }
 }

@@ -3,23 +3,31 @@
  * synchronous: this process does nothing else, and for a hundred thousand small files that takes a third of the time.
  */
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
-import { join } from 'node:path'
 import type { Opaque } from '../tar/index.ts'
 import type { BackupEntry } from './entry.ts'
 import { isNameOf } from './names.ts'
 
-/** The file stays open until all of its bytes were read. */
-export type FoundFile = { entry: BackupEntry; bytes?: () => Generator<Buffer> }
+export type FoundFile = { entry: BackupEntry; source?: Source }
 
-const PIECE = 1024 * 1024
+/** The bytes of a file, one after the other. */
+export type Source = {
+  /** Puts at most `count` bytes into the target, at least one, and returns how many. */
+  read(target: Buffer, at: number, count: number): number
+  close(): void
+}
+
+/** The marks of folders, and the first paths of files that have several. */
+type Known = { marks?: ReadonlyMap<string, Opaque> | undefined; links?: Map<number, string> }
 
 export function createDisk(dataDir: string) {
   /** Names that are not UTF-8, and kinds that no program needs, such as sockets: they are reported and left out. */
   const leftOut: string[] = []
+  /** Paths are made of names: there is nothing to normalize. */
+  const fullOf = (path: string): string => `${dataDir}/${path}`
 
   /** Paths below a part of the data folder, folders before their content. */
   function* pathsIn(path: string): Generator<{ path: string; isFolder: boolean }> {
-    for (const entry of readdirSync(join(dataDir, path), { withFileTypes: true })) {
+    for (const entry of readdirSync(fullOf(path), { withFileTypes: true })) {
       const inner = `${path}/${entry.name}`
       // A name that is not UTF-8 is read with this character in it, and cannot be opened by that text.
       if (entry.name.includes('\u{fffd}')) leftOut.push(inner)
@@ -30,13 +38,9 @@ export function createDisk(dataDir: string) {
     }
   }
 
-  /**
-   * Undefined for a kind that a backup does not contain. `marks` are those of folders, `links` those of files that were
-   * found before.
-   */
-  function find(path: string, marks?: ReadonlyMap<string, Opaque>, links?: Map<number, string>): FoundFile | undefined {
-    const full = join(dataDir, path)
-    const stats = lstatSync(full)
+  /** Undefined for a kind that a backup does not contain. */
+  function find(path: string, stats: Stats, { marks, links }: Known = {}): FoundFile | undefined {
+    const full = fullOf(path)
     if (stats.isFile()) {
       const first = stats.nlink > 1 ? links?.get(stats.ino) : undefined
       if (first !== undefined) return { entry: { ...about(path, stats), kind: 'hardlink', to: first } }
@@ -56,12 +60,16 @@ export function createDisk(dataDir: string) {
     return undefined
   }
 
-  const findIfThere = (path: string): FoundFile | undefined => unlessAbsent(() => find(path))
+  function findIfThere(path: string): FoundFile | undefined {
+    // Most environments have no values, and an error for each of them would be costly.
+    const stats = lstatSync(fullOf(path), { throwIfNoEntry: false })
+    return stats && unlessAbsent(() => find(path, stats))
+  }
 
   return {
     dataDir,
     leftOut,
-    /** The same; undefined if it does not exist. */
+    /** Also undefined if it does not exist. */
     find: findIfThere,
 
     /** Every folder inside, for callers that need their marks first. */
@@ -72,7 +80,7 @@ export function createDisk(dataDir: string) {
     *tree(path: string, marks?: ReadonlyMap<string, Opaque>): Generator<FoundFile> {
       const links = new Map<number, string>()
       for (const inner of pathsIn(path)) {
-        const found = find(inner.path, marks, links)
+        const found = find(inner.path, lstatSync(fullOf(inner.path)), { marks, links })
         if (found) yield found
       }
     },
@@ -117,18 +125,13 @@ export function openFile(full: string, path: string): FoundFile {
   const stats = fstatSync(file)
   return {
     entry: { ...about(path, stats), kind: 'file', size: stats.size },
-    *bytes() {
-      try {
-        for (let left = stats.size; left > 0; ) {
-          const piece = Buffer.allocUnsafe(Math.min(left, PIECE))
-          const count = readSync(file, piece)
-          if (count === 0) throw new Error(`${full} became shorter while it was read. Try again.`)
-          left -= count
-          yield piece.subarray(0, count)
-        }
-      } finally {
-        closeSync(file)
-      }
+    source: {
+      read(target, at, count) {
+        const got = readSync(file, target, at, count, null)
+        if (got === 0) throw new Error(`${full} became shorter while it was read. Try again.`)
+        return got
+      },
+      close: () => closeSync(file),
     },
   }
 }

@@ -4,15 +4,12 @@
  * path leads upwards. The code that uses them checks again.
  */
 import { checkProtection } from '../apps/index.ts'
-import { checkId, isId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
+import { checkId, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
 import { checkCertificateNames } from '../certificates/index.ts'
-import { LIMITS, resources } from '../contract/index.ts'
-import { readAddressRange } from '../http/index.ts'
+import { resources } from '../contract/index.ts'
 import {
   checkDigest,
-  checkedLogName,
-  MAX_CHUNK_BYTES,
   MIGRATIONS,
   type Reader,
   type Row,
@@ -22,86 +19,33 @@ import {
 } from '../storage/index.ts'
 import { SOURCES_SINCE } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
-
-type Check = (value: Value) => void
-
-const orNull =
-  (check: (text: string) => void): Check =>
-  (value) => {
-    if (value !== null) check(value as string)
-  }
-const id: Check = (value) => checkId(value as string)
-const digest: Check = (value) => checkDigest(value as string)
-const json = (check: (value: never) => void): Check => orNull((text) => check(JSON.parse(text) as never))
-
-function uid(value: Value) {
-  if (value !== null && !isTenantUid(value)) throw new Error(`${value} is not the user of an environment`)
-}
-
-function down(value: Value) {
-  if (typeof value !== 'string' || value.startsWith('/') || value.split('/').includes('..') || value.includes('\0'))
-    throw new Error('the path leads elsewhere')
-}
-
-function label(value: Value) {
-  if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
-}
-
-function valueName(value: Value) {
-  if (!/^[0-9a-f]{64}$/.test(String(value))) throw new Error('it is not the digest of a key')
-}
-
-function valueBytes(value: Value) {
-  if (Number(value) > LIMITS.valueBytes) throw new Error('the value is too large for a row')
-}
-
-/** The user that a program of a cluster runs as. */
-function serviceUser({ user }: { user: { uid: number; gid: number } }) {
-  uid(user.uid)
-  uid(user.gid)
-}
-
-function logName(value: Value) {
-  checkedLogName(String(value))
-}
-
-function lineNumber(value: Value) {
-  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Error('it is not the number of a line')
-}
-
-function count(value: Value) {
-  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Error('it is not a count')
-}
-
-function chunkBytes(value: Value) {
-  if (Number(value) > MAX_CHUNK_BYTES) throw new Error('it has too many lines for a row')
-}
-
-/** PostgreSQL uses it as a number of 32 bits, and it has to rise. */
-const MAX_TERM = 1_000_000_000
-
-function term(value: Value) {
-  if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > MAX_TERM) throw new Error('it is not a term')
-}
-
-function nodeId(value: Value) {
-  if (!/^[a-z0-9]{1,64}$/.test(String(value))) throw new Error('it is not the id of a node')
-}
-
-/** Requests in flight, by deployment. */
-function requestCounts(loads: Record<string, number>) {
-  if (!Object.entries(loads).every(([name, count]) => isId(name) && Number.isSafeInteger(count) && count >= 0))
-    throw new Error('it has what is no number of requests')
-}
-
-/** They become a program for the kernel's firewall. */
-function nodeRules(rules: Record<string, (string | { address: string })[]>) {
-  const addresses = Object.values(rules).flatMap((list) =>
-    list.map((one) => (typeof one === 'string' ? one : one.address)),
-  )
-  if (addresses.some((address) => readAddressRange(address)?.family !== 'ipv4'))
-    throw new Error('it has what is no IPv4 address')
-}
+import {
+  branch,
+  type Check,
+  chunkBytes,
+  count,
+  digest,
+  down,
+  id,
+  json,
+  label,
+  lineNumber,
+  logName,
+  nodeId,
+  nodeRules,
+  objectId,
+  orNull,
+  refName,
+  repositoryUrl,
+  requestCounts,
+  serviceUser,
+  targetKind,
+  term,
+  uid,
+  valueBytes,
+  valueName,
+  words,
+} from './row-checks.ts'
 
 const sinceOf = (migration: string): number => MIGRATIONS.find(({ name }) => name === migration)?.id ?? 0
 
@@ -130,6 +74,13 @@ const TABLES: readonly Table[] = [
     columns: { protection: json(checkProtection) },
     read: (after) => statement`
       SELECT rowid AS at, protection FROM environments WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'apps',
+    since: sinceOf('previews'),
+    columns: { previews: json(resources.checkPreviewSettings) },
+    read: (after) => statement`
+      SELECT rowid AS at, previews FROM apps WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
     table: 'builds',
@@ -281,6 +232,66 @@ const TABLES: readonly Table[] = [
       SELECT rowid AS at, generation FROM join_tokens WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
+    table: 'repositories',
+    since: sinceOf('connected repositories'),
+    columns: { environment_id: id, url: repositoryUrl, branch },
+    read: (after) => statement`
+      SELECT rowid AS at, environment_id, url, branch FROM repositories WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'repository_fetches',
+    since: sinceOf('connected repositories'),
+    columns: { environment_id: id, branch },
+    read: (after) => statement`
+      SELECT rowid AS at, environment_id, branch FROM repository_fetches WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'git_refs',
+    since: sinceOf('repositories'),
+    columns: { app_id: id, name: refName, target: objectId },
+    read: (after) => statement`
+      SELECT rowid AS at, app_id, name, target FROM git_refs WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'git_packs',
+    since: sinceOf('repositories'),
+    columns: { id, app_id: id, account_id: id, name: objectId, pack_digest: digest, index_digest: digest },
+    read: (after) => statement`
+      SELECT rowid AS at, id, app_id, account_id, name, pack_digest, index_digest FROM git_packs
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'content_snapshots',
+    since: sinceOf('content snapshots'),
+    columns: { build_id: id, account_id: id, environment_id: id, digest, answers: count, bytes: count },
+    read: (after) => statement`
+      SELECT rowid AS at, build_id, account_id, environment_id, digest, answers, bytes FROM content_snapshots
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'notification_targets',
+    since: sinceOf('notices'),
+    columns: { id, account_id: id, kind: targetKind, notice_kinds: json(words), apps: json(words) },
+    read: (after) => statement`
+      SELECT rowid AS at, id, account_id, kind, notice_kinds, apps FROM notification_targets
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    // Its id becomes a header of what is sent.
+    table: 'notification_deliveries',
+    since: sinceOf('notices'),
+    columns: { id, attempts: count },
+    read: (after) => statement`
+      SELECT rowid AS at, id, attempts FROM notification_deliveries WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'publishes',
+    since: sinceOf('publishes'),
+    columns: { id, environment_id: id, calls: count },
+    read: (after) => statement`
+      SELECT rowid AS at, id, environment_id, calls FROM publishes WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
     table: 'packages',
     columns: { id },
     read: (after) => statement`SELECT rowid AS at, id FROM packages WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
@@ -293,10 +304,11 @@ const PAGE = 500
 export async function checkRows(reader: Reader, schema: number) {
   for (const { table, since = 0, columns, read } of TABLES) {
     if (schema < since) continue
+    const checks = Object.entries(columns)
     let after = statement`1 = 1`
     for (;;) {
       const rows = await reader.query<Row & { at: number }>(read(after))
-      for (const row of rows) checkRow(table, columns, row)
+      for (const row of rows) checkRow(table, checks, row)
       const last = rows.at(-1)
       if (!last || rows.length < PAGE) break
       after = statement`rowid > ${last.at}`
@@ -307,8 +319,8 @@ export async function checkRows(reader: Reader, schema: number) {
   if (hold) throw new DatabaseDamaged('it has holds, which no backup keeps')
 }
 
-function checkRow(table: string, columns: Record<string, Check>, row: Row) {
-  for (const [column, check] of Object.entries(columns)) {
+function checkRow(table: string, checks: readonly [column: string, Check][], row: Row) {
+  for (const [column, check] of checks) {
     try {
       check(row[column] as Value)
     } catch (cause) {

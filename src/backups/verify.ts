@@ -167,7 +167,7 @@ export async function verify(
 async function readDatabase({ folder, openForeignSql, first }: Verifying, signal: AbortSignal | undefined) {
   const sql = await openForeignSql(join(folder, DATABASE), { signal }).catch(damaged)
   try {
-    await examineSchema(sql, first.head.schema, (file) => openForeignSql(file, { signal }))
+    await examineSchema(sql, first.head.schema)
     const facts = await examineDatabase(sql)
     return { facts, contents: await contentsOf(sql, facts.schema), owners: await readOwners(sql) }
   } catch (error) {

@@ -1,5 +1,5 @@
 export { type Certificates, createCertificates, readUpload, renderCertificate } from './certificates.ts'
-export { type AcmeSettings, openCertificates } from './open.ts'
+export { type AcmeSettings, type OpenCertificates, openCertificates } from './open.ts'
 export { createOperatorCertificates, type OperatorCertificates } from './operator.ts'
 export { checkCertificateNames } from './store/record.ts'
 export { type CertificateRecords, createCertificateRecords } from './store/records.ts'

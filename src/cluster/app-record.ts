@@ -2,7 +2,13 @@
 import { posix } from 'node:path'
 import { TENANT_UIDS } from '../base/index.ts'
 import { checkTenant, heapWithin } from '../engines/index.ts'
-import { hasHooks, type InstanceRecord, type InstanceRequest, imageHookVariables, outermost } from '../runtime/index.ts'
+import {
+  type InstanceRecord,
+  type InstanceRequest,
+  imageHookVariables,
+  isToldRevalidations,
+  outermost,
+} from '../runtime/index.ts'
 import type { Vault } from '../storage/index.ts'
 import type { DesiredApp } from '../swarm/index.ts'
 import type { AppRow, ServiceShape } from './rows.ts'
@@ -40,7 +46,7 @@ export const serviceOf = ({
   user: user ?? ANY_USER,
   scratchBytes: Math.floor(limits.memoryBytes * SCRATCH_SHARE),
   hostHeader,
-  ...(hasHooks(variables) ? { isToldPurges: true } : {}),
+  ...(isToldRevalidations(variables) ? { isToldPurges: true } : {}),
 })
 
 /** As the program is started on one machine: the app's own variables, except those that it must not choose. PATH is the image's. */

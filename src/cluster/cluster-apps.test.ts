@@ -148,7 +148,8 @@ test('of the awake apps of an account, the one unvisited for longest makes way, 
   for (const name of ['one', 'two']) await leader.instances.start(request(name), { signal })
   edge.notify('activity', { one: 1 })
   await other.instances.start(request('three'), { signal })
-  assert.deepEqual(await other.instances.awake('acme'), { apps: 2, memoryBytes: 0 })
+  const { apps, memoryBytes } = await other.instances.awake('acme')
+  assert.deepEqual({ apps, memoryBytes }, { apps: 2, memoryBytes: 0 })
   const asleep = ['one', 'two'].filter((name) => stateOf(name) === 'ASLEEP')
   assert.equal(asleep.length, 1)
   const [displaced = ''] = asleep

@@ -1,7 +1,14 @@
 /** The apps of a cluster, as the control process sees and steers them. Every process of the cluster has one of these. */
 import type { Clock, Log } from '../base/index.ts'
 import { resources } from '../contract/index.ts'
-import { countApps, hasHooks, type InstanceRequest, type Instances, totalMemoryBytes } from '../runtime/index.ts'
+import {
+  countApps,
+  type InstanceRequest,
+  type Instances,
+  isToldRevalidations,
+  memoryOfEach,
+  totalMemoryBytes,
+} from '../runtime/index.ts'
 import type { LineLogs, Vault } from '../storage/index.ts'
 import type { AppLines } from './app-lines.ts'
 import { sealSecrets } from './app-record.ts'
@@ -142,7 +149,7 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
     /** Their hook asks for the record when the number of the newest purge is another one. */
     async refreshExpiries(environment) {
       const ours = [...requests.values()].filter(({ owner }) => owner.environment === environment)
-      if (ours.some(({ variables }) => hasHooks(variables))) await parts.tellRevalidated(environment)
+      if (ours.some(({ variables }) => isToldRevalidations(variables))) await parts.tellRevalidated(environment)
     },
 
     async setScaling(deployment, scaling) {
@@ -167,7 +174,7 @@ export function createRowInstances(parts: Parts): Instances & { onChange(deploym
     holds: (deployment) => view.of(deployment).app !== undefined,
     async awake(account) {
       const awake = (await records.awakeOf(account)).flatMap(toAwakeInstances)
-      return { apps: countApps(awake), memoryBytes: totalMemoryBytes(awake) }
+      return { apps: countApps(awake), memoryBytes: totalMemoryBytes(awake), environments: memoryOfEach(awake) }
     },
 
     /** Rows of these have changed. */

@@ -103,7 +103,11 @@ test('what apps of an account use is told, with all of their instances', async (
   await until(() => leader.instances.of('one')?.running === 2, 'two instances answer')
   await use('one', 10 * MIB)
   await use('two', 5 * MIB)
-  assert.deepEqual(await leader.instances.awake('acme'), { apps: 2, memoryBytes: 25 * MIB })
+  assert.deepEqual(await leader.instances.awake('acme'), {
+    apps: 2,
+    memoryBytes: 25 * MIB,
+    environments: { 'environment-of-one': 20 * MIB, 'environment-of-two': 5 * MIB },
+  })
 })
 
 test('where memory is short, the app unvisited for longest sleeps for a new one', async (t) => {

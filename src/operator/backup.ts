@@ -43,10 +43,10 @@ export async function backUp(call: CommandCall): Promise<number> {
   const { sql, clock, newId } = await services()
   const draft = isStream ? undefined : draftOf(path, randomToken())
   using work = startWork()
-  const { bytes, packed } = pack({ sql, clock, newId, ...folder }, { ...work, key, isKeyInside, draft })
+  const { bytes, giveBack, packed } = pack({ sql, clock, newId, ...folder }, { ...work, key, isKeyInside, draft })
   const written = draft
-    ? await writeBackup(bytes, path, { draft, isForced: options.force === true })
-    : await stream(bytes, work.signal)
+    ? await writeBackup(bytes, path, { draft, isForced: options.force === true, giveBack })
+    : await stream(bytes, giveBack, work.signal)
   work.end()
   packed.missing = packed.missing.filter(isLostIn(folder))
   warnOfFaults(packed, folder.dataDir)
@@ -123,7 +123,11 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
  * Writes to standard output. Not by `pipeline`, which does not wait until the source has cleaned up after itself, and not by
  * `process.stdout`, which cannot be closed while the reader at the other end of a pipe does not read.
  */
-async function stream(bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<undefined> {
+async function stream(
+  bytes: AsyncIterable<Buffer>,
+  giveBack: (piece: Buffer) => void,
+  signal: AbortSignal,
+): Promise<undefined> {
   const kind = fstatSync(1)
   const isPipe = kind.isFIFO() || kind.isSocket()
   const to = isPipe ? new Socket({ fd: 1, readable: false }) : createWriteStream('', { fd: 1, autoClose: false })
@@ -131,7 +135,10 @@ async function stream(bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promis
   to.once('error', (error: Error) => failing.abort(error))
   const either = AbortSignal.any([signal, failing.signal])
   try {
-    for await (const piece of bytes) if (!to.write(piece)) await once(to, 'drain', { signal: either })
+    for await (const piece of bytes) {
+      const isBelowLimit = to.write(piece, () => giveBack(piece))
+      if (!isBelowLimit) await once(to, 'drain', { signal: either })
+    }
     await once(to.end(), 'finish', { signal: either })
   } catch (error) {
     to.destroy()
@@ -184,7 +191,10 @@ function startWork() {
 }
 
 const amount = ({ files, bytes }: { files: number; bytes: number }): string =>
-  `${files.toLocaleString('en')} files, ${bytesInWords(bytes)}`
+  `${inThousands(files)} files, ${bytesInWords(bytes)}`
+
+/** 12,345. `toLocaleString` loads the tables of all languages, which takes as long as to read hundreds of files. */
+const inThousands = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 
 function printResult({ options, print }: CommandCall, data: Record<string, unknown>, words: string) {
   print(options.json === true ? JSON.stringify(data) : words)

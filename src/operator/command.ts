@@ -3,7 +3,7 @@ import type { Accounts, Credentials, Users } from '../accounts/index.ts'
 import type { CmsInstalls } from '../apps/index.ts'
 import type { KeySources, OpenForeignSql, OpenSql } from '../backups/index.ts'
 import type { Clock, NewId, Secret } from '../base/index.ts'
-import type { CommandForm, OptionValues } from '../contract/index.ts'
+import type { CommandForm, OptionValues, resources } from '../contract/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
 
@@ -66,6 +66,8 @@ export type CommandCall = {
 }
 
 export type Command = CommandForm & {
+  /** What it changes is in the audit log of the account. */
+  audited?: resources.AuditAction
   /** Returns the exit code; undefined is 0. */
   run(call: CommandCall): Promise<number | undefined>
 }

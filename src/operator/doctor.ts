@@ -15,6 +15,7 @@ import {
   seccompProgram,
   trySandbox,
 } from '../engines/index.ts'
+import { gitProblem } from '../git/index.ts'
 import type { RegistrySettings } from '../images/index.ts'
 import { certificateFinding } from './certificates.ts'
 import type { DataFolder, Finding } from './command.ts'
@@ -60,6 +61,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
     systemCalls(),
     networks(problem),
     ownAddresses({ problem, domain }),
+    git(),
     certificateFinding(folder, hasAcme),
   ])
   const stores = [await objectStoreFindings(folder), await registryFindings(examined.registry, examined.version)]
@@ -180,6 +182,13 @@ async function sandbox(bubblewrap: string): Promise<Finding> {
         inContainer('SYS_ADMIN, SETUID, SETGID, seccomp=unconfined, apparmor=unconfined') ?? allowNamespaces,
       )
     : weaker('sandbox', way.missing, 'apt-get install bubblewrap')
+}
+
+async function git(): Promise<Finding> {
+  const problem = await gitProblem()
+  return problem === undefined
+    ? ok('git', 'apps can be pushed to')
+    : weaker('git', problem, 'apt install git; until then, apps are deployed by uploads only.')
 }
 
 const allowNamespaces = 'Allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1, or run as root.'

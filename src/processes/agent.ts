@@ -42,6 +42,7 @@ export async function runAgentProcess(config: Config) {
     startDeadlineMs: config.startTimeout * 1000,
     idleMs: config.idleTimeout * 1000,
     awakeLimits: { apps: config.accountAwakeApps, memoryBytes: config.accountAppMemory },
+    frozenLimits: { memoryBytes: config.sleepMemory, ageMs: config.sleepTimeout * 1000 },
     isSuccessor,
   })
   if (isSuccessor) life.tookOver()

@@ -4,8 +4,8 @@
  */
 import { readJoinToken } from '../channel/index.ts'
 import { Refused } from '../contract/index.ts'
+import { dockerAddressOf } from '../settings/swarm.ts'
 import type { Config, Role } from '../settings.ts'
-import { dockerAddressOf } from '../swarm-settings.ts'
 
 export function checkRoles(config: Config) {
   if (config.engine === 'swarm') checkSwarm(config)
@@ -41,7 +41,8 @@ const isMissing = (value: unknown): boolean => value === undefined || (Array.isA
 function checkFollower({ roles, controlAddresses, clusterToken }: Config) {
   if (roles.includes('node') && (roles.length > 1 || controlAddresses.length === 0))
     throw new Refused('The role node is for a machine without another role, and needs controlAddresses.')
-  if (controlAddresses.length === 0) return
+  // A worker has the master key, and makes its token itself.
+  if (controlAddresses.length === 0 || roles.join() === 'worker') return
   const [role = ''] = roles
   if (!['edge', 'node'].includes(roles.join()))
     throw new Refused('controlAddresses is for a machine that has edges and no other role. Set roles to edge.')

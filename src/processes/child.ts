@@ -3,6 +3,7 @@
  * told to or when the process that started it is gone.
  */
 
+import { flushCompileCache } from 'node:module'
 import { createListeners } from '../base/index.ts'
 import type { JobSocket } from '../edge/index.ts'
 
@@ -50,7 +51,10 @@ export function createChildLife<Begin, Ready>({ endsAtSigterm = false } = {}) {
 
   return {
     begin: begin.promise,
-    ready: (ready: Ready) => send({ kind: 'ready', ready }),
+    ready(ready: Ready) {
+      send({ kind: 'ready', ready })
+      keepCompiled()
+    },
     /** The process whose place this one takes has stopped, or waits to be replaced. */
     takeOverRequested: takeOver.promise,
     tookOver: () => send({ kind: 'tookOver' }),
@@ -76,6 +80,12 @@ export type ChildLife<Begin, Ready> = ReturnType<typeof createChildLife<Begin, R
 function send(message: FromChild) {
   process.send?.(message)
 }
+
+/**
+ * Writes what a start has compiled for the next start, if that is not kept already. At its end Node would write it too, but a
+ * process may be killed, and after a long life it has forgotten what only its start needed.
+ */
+export const keepCompiled = (): void => void setImmediate(flushCompileCache)
 
 /** Runs the process until it is told to stop. An error at the start is for the parent to report. */
 export async function live(run: () => Promise<void>): Promise<void> {

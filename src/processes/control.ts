@@ -1,4 +1,5 @@
 /** The control process: what it is made of, in the order in which it starts. It stops in the reverse order. */
+import { createAuditPruning } from '../audit/index.ts'
 import { createLog } from '../base/index.ts'
 import { filesIn } from '../data-files.ts'
 import type { Edges } from '../edge/index.ts'
@@ -6,13 +7,20 @@ import { openPortal } from '../portal/index.ts'
 import {
   assembleApi,
   assembleCertificates,
+  assembleGit,
   assembleMetrics,
+  assembleNotifying,
+  assembleRepositories,
   assembleRequests,
   createAdmission,
+  createConditionWork,
   createDeploying,
+  createFetching,
   createOnStall,
+  createRemovingPreviews,
   createRetrying,
   createScheduling,
+  createStatuses,
   openState,
   openVisitorSide,
   runOnAgent,
@@ -25,7 +33,15 @@ import { welcome } from '../welcome.ts'
 import { type ChildLife, createChildLife, FIRST_SOCKET } from './child.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { api: 5_000, worker: 10_000, edges: 5_000, retention: 2_000, certificates: 2_000, leadership: 3_000 }
+const GRACE_MS = {
+  api: 5_000,
+  worker: 10_000,
+  fetches: 2_000,
+  edges: 5_000,
+  retention: 2_000,
+  certificates: 2_000,
+  leadership: 3_000,
+}
 
 /** The descriptors of its sockets. */
 const SOCKETS = { api: FIRST_SOCKET, inApp: FIRST_SOCKET + 1 }
@@ -81,14 +97,16 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   const state = await openState({ config, files, log, started, isReload, onDeath })
   const { database, vault, records, stores } = state
   const leadership = createLeadership({ clock: database.clock, log, election: await database.openElection() })
-  const visitorParts = { config, files, log, database, vault, logs: stores.logs, started, graceMs: GRACE_MS.edges }
+  const { publishRecords } = records
+  const readers = { logs: stores.logs, publishRecords }
+  const visitorParts = { config, files, log, database, vault, ...readers, started, graceMs: GRACE_MS.edges }
   const { traffic, requestLog, clusterPort, edges, edgeTls } = await openVisitorSide(visitorParts)
 
   // What apps run on, and what is live.
   const inAppFds = Array.from({ length: begin.inAppCount }, (_, at) => SOCKETS.inApp + at)
   const appParts = { config, files, log, state, started, edges, edgePort: begin.edge.port, inAppFds }
   const isLocal = config.engine === 'local'
-  const { machine, hosting, retention, live, appVariables, regions } = isLocal
+  const { machine, hosting, retention, live, appVariables, regions, gitWorkers } = isLocal
     ? await runOnAgent(appParts)
     : await (await import('../service/on-swarm.ts')).runOnSwarm({ ...appParts, clusterPort, leadership })
   const parts = { config, log, database, machine, records, stores, hosting }
@@ -98,13 +116,15 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   if (!isReload && config.roles.includes('edge')) await edges.untilRouted(config.edges)
 
   // Operations are worked on from here on.
-  const deploying = createDeploying({ ...parts, appVariables, live, retention })
-  const { handlers } = deploying
-  const worker = startOperations({ config, log, database, handlers, mayWork, isBuilding: isLocal })
+  const { mostVisited } = traffic
+  const deploying = createDeploying({ ...parts, appVariables, live, retention, mostVisited })
+  const { handlers, onEnd } = deploying
+  const worker = startOperations({ config, log, database, handlers, onEnd, mayWork, isBuilding: isLocal })
   started.defer(() => worker.stop(GRACE_MS.worker))
   retention.start(leadership.known)
   started.defer(() => retention.stop(GRACE_MS.retention))
   leadership.lead(retention.lead)
+  leadership.lead(createAuditPruning({ sql: database.sql, clock: database.clock, log }).lead)
   const metrics = assembleMetrics({ database, edges, worker, retention, leadership })
   const onStall = createOnStall({ config, log, metrics })
   edges.onStall(onStall('edge'))
@@ -114,6 +134,25 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   leadership.lead(createRetrying({ config, log, database, machine, records, deploying, admission }))
   const { clearCache } = requests
   leadership.lead(createScheduling({ log, database, records, deploying, admission, clearCache }))
+  leadership.lead(createRemovingPreviews({ log, database, records, traffic, requests: requests.requests }))
+
+  const { previews } = requests
+  const gitModules = assembleGit({ ...parts, files, deploying, admission, previews })
+
+  // Notices are sent from here on.
+  const known: { url?: string } = {}
+  const publicUrl = () => config.publicUrl ?? known.url ?? ''
+  const notifying = assembleNotifying({ config, log, database, records, publicUrl })
+  leadership.lead(notifying.lead)
+
+  const { branches } = gitModules
+  // With apps on a swarm, workers fetch.
+  const fetching = isLocal ? createFetching({ ...parts, files, deploying, admission, retention, branches }) : undefined
+  const announce = () => fetching?.announce()
+  const connected = assembleRepositories({ database, records, requests, branches, previews, announce })
+  leadership.lead(createStatuses({ config, log, database, records, live, publicUrl }))
+  started.defer(() => fetching?.stop(GRACE_MS.fetches))
+  mayWork.then(() => fetching?.start())
 
   // Certificates are got from here on.
   const certificateParts = { config, log, database, vault, records, edges, edgeTls }
@@ -121,6 +160,8 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
   started.defer(() => certificateWork.stop(GRACE_MS.certificates))
   leadership.lead(certificateWork.worker.lead)
   mayWork.then(() => certificateWork.worker.start())
+  const { records: certificateRecords } = certificateWork
+  leadership.lead(createConditionWork({ ...parts, live, retention, certificates: certificateRecords }))
 
   // What one of several control processes does alone. In a reload, the old one goes on with it until it is gone.
   started.defer(() => leadership.stop(GRACE_MS.leadership))
@@ -140,12 +181,17 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     metrics,
     admission,
     requests,
+    notifying,
     certificates,
+    ...gitModules,
+    gitWorkers,
+    ...connected,
     portal,
     regions,
   })
   started.defer(() => api.stop(GRACE_MS.api))
   const apiUrl = await api.listen(SOCKETS.api)
+  known.url = apiUrl
   await api.listenToEdges()
   await welcome(database, api.publicUrl(), config.domain, live.siteUrl)
   return {

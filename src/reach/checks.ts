@@ -5,7 +5,8 @@
  */
 import { type Clock, createBuckets, createSlots, type Rate, toRfc3339 } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import { canonical, isPrivate } from './addresses.ts'
+import { isPrivate } from '../http/index.ts'
+import { canonical } from './addresses.ts'
 import { readCertificate } from './certificate.ts'
 import type { LookUp, Lookup } from './lookup.ts'
 

@@ -186,3 +186,11 @@ test('a database in which nothing ever happened removes nothing: the right one m
   assert.deepEqual(await collect(), {})
   assert.deepEqual(await namesIn(dataDir, 'outputs'), ['a'.repeat(64)])
 })
+
+test('downloads that apps of an account share go when it has no environment any more', async (t) => {
+  const { shop, account, deploy, collect, dataDir } = await setUp(t)
+  await deploy(shop, {})
+  for (const id of [shop.accountId, 'gone']) await mkdir(join(dataDir, 'tarballs', id), { recursive: true })
+  assert.deepEqual(await collect(), { tarballs: 1 })
+  assert.deepEqual(await namesIn(dataDir, 'tarballs'), [account.id])
+})

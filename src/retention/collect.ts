@@ -7,7 +7,15 @@
 import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
 import type { Clock, Log } from '../base/index.ts'
-import type { BuildRetention, Builds, Outputs, PackageStore, StoredCaches, Toolchains } from '../builds/index.ts'
+import type {
+  BuildRetention,
+  Builds,
+  Outputs,
+  PackageStore,
+  StoredCaches,
+  TarballStore,
+  Toolchains,
+} from '../builds/index.ts'
 import {
   buildLogName,
   type DeploymentHead,
@@ -15,11 +23,13 @@ import {
   type Folders,
   runtimeLogName,
 } from '../deployments/index.ts'
+import type { Repositories } from '../git/index.ts'
 import type { Images } from '../images/index.ts'
 import type { StoredKv } from '../kv/index.ts'
 import type { Operations } from '../operations/index.ts'
 import { requestLogName } from '../request-log/index.ts'
 import type { Instances } from '../runtime/index.ts'
+import type { SnapshotRecords } from '../snapshots/index.ts'
 import {
   type Digest,
   hasRetentionHold,
@@ -38,6 +48,10 @@ type Parts = {
   operations: Pick<Operations, 'isAny' | 'unfinishedOf'>
   deployments: Pick<Deployments, 'kept'>
   archives: Pick<Archives, 'collect'>
+  /** Their packs are in the same store as archives. */
+  repositories: Pick<Repositories, 'digests'>
+  /** So are content snapshots. */
+  snapshotRecords: Pick<SnapshotRecords, 'digests'>
   /** Whether archives are in a store that all processes share. */
   sharesArchives?: boolean
   builds: Pick<Builds, 'isOver' | 'toolsInUse'>
@@ -46,6 +60,7 @@ type Parts = {
   /** Undefined where no registry is set. */
   images?: Pick<Images, 'collect'> | undefined
   packages: Pick<PackageStore, 'collect'>
+  tarballs: Pick<TarballStore, 'collect'>
   toolchains: Pick<Toolchains, 'collect' | 'sweep'>
   instances: Pick<Instances, 'holds'>
   folders: Folders
@@ -82,11 +97,16 @@ export type Removed = Record<string, number>
 
 export function createCollect(parts: Parts) {
   const { sql, clock, log, environments, operations, deployments, instances, figures } = parts
-  const { archives, builds, buildRetention, outputs, packages, toolchains, folders, logs } = parts
+  const { archives, builds, buildRetention, outputs, packages, tarballs, toolchains, folders, logs } = parts
 
   const collectArchives = (term?: Leading) =>
     archives.collect(async () => {
-      const needed = new Set((await buildRetention.archives()).map(({ key }) => key))
+      const archived = (await buildRetention.archives()).map(({ key }) => key)
+      const needed = new Set<string>([
+        ...archived,
+        ...(await parts.repositories.digests()),
+        ...(await parts.snapshotRecords.digests()),
+      ])
       return (await isBeingCopied()) ? EVERYTHING : needed
     }, term?.isOver)
 
@@ -97,6 +117,7 @@ export function createCollect(parts: Parts) {
       async (term) => parts.images?.collect(async (digest) => term.isOver() || (await isOutputNeeded(digest))) ?? 0,
     ),
     packages: () => packages.collect(),
+    tarballs: () => tarballs.collect(async () => new Set((await environments.all()).map(({ accountId }) => accountId))),
     work: () => folders.sweepWork(builds.isOver),
 
     async environments() {

@@ -141,30 +141,37 @@ export function createDiskSpace(parts: Parts) {
     },
   }
 
+  /** `output`: what the build that follows will write. */
+  async function reserve(account: Account, bytes: number, output: number): Promise<SpaceReservation> {
+    const check = async (more: number): Promise<number> => {
+      await checkQuota(account, more + output)
+      await checkDisk(account, 2 * more + output)
+      return more
+    }
+    const mine = { accountId: account.id, bytes: await check(bytes) }
+    reservations.add(mine)
+    return {
+      async cover(arrived) {
+        if (arrived <= mine.bytes) return
+        const exact = arrived - mine.bytes
+        const step = Math.ceil(exact / STEP_BYTES) * STEP_BYTES
+        // If a whole step does not fit any more, the bytes that have arrived may.
+        mine.bytes += await check(step).catch(() => check(exact))
+      },
+      giveBack: () => void reservations.delete(mine),
+    }
+  }
+
   return {
     ...forBuilds,
 
     /** Reserves space for an archive of this size and its build. The caller gives it back when everything is written. */
     async forUpload(account: Account, environmentId: string, bytes: number): Promise<SpaceReservation> {
-      const output = await parts.buildRetention.lastOutputBytes(account.id, environmentId)
-      const check = async (more: number): Promise<number> => {
-        await checkQuota(account, more + output)
-        await checkDisk(account, 2 * more + output)
-        return more
-      }
-      const mine = { accountId: account.id, bytes: await check(bytes) }
-      reservations.add(mine)
-      return {
-        async cover(arrived) {
-          if (arrived <= mine.bytes) return
-          const exact = arrived - mine.bytes
-          const step = Math.ceil(exact / STEP_BYTES) * STEP_BYTES
-          // If a whole step does not fit any more, the bytes that have arrived may.
-          mine.bytes += await check(step).catch(() => check(exact))
-        },
-        giveBack: () => void reservations.delete(mine),
-      }
+      return reserve(account, bytes, await parts.buildRetention.lastOutputBytes(account.id, environmentId))
     },
+
+    /** The same for what is pushed to a repository: it is written once as it came, and once as git keeps it. */
+    forPush: (account: Account, bytes: number): Promise<SpaceReservation> => reserve(account, bytes, 0),
 
     /** To be called when an archive is on the disk: it counts until it is removed, even if the upload fails. */
     received(account: Account, archive: SourceArchive) {

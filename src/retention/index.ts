@@ -44,10 +44,13 @@ const STOP_MS = 3000
 
 /** The whole module, for one data folder. */
 export function createRetention(given: Given) {
-  async function freeBytes(): Promise<number> {
-    const { bavail, bsize } = await statfs(given.dataDir)
-    return bavail * bsize
+  /** Of the disk of the data folder. */
+  async function diskBytes(): Promise<{ free: number; total: number }> {
+    const { bavail, blocks, bsize } = await statfs(given.dataDir)
+    return { free: bavail * bsize, total: blocks * bsize }
   }
+
+  const freeBytes = async (): Promise<number> => (await diskBytes()).free
 
   const figures = createFigures(given)
   const usage = createUsage({ ...given, figures })
@@ -96,6 +99,7 @@ export function createRetention(given: Given) {
     diskSpace,
     rounds,
     freeBytes,
+    diskBytes,
     kvQuota,
     /** What the leader does. */
     lead,

@@ -31,7 +31,7 @@ test('an environment that holds nothing holds no bytes of any kind', async (t) =
   assert.equal(bytes, 0)
   assert.deepEqual(
     kinds.map(({ kind }) => kind),
-    ['ARCHIVES', 'OUTPUTS', 'PACKAGES', 'CACHES', 'LOGS', 'RUNS'],
+    ['ARCHIVES', 'REPOSITORIES', 'SNAPSHOTS', 'OUTPUTS', 'PACKAGES', 'CACHES', 'LOGS', 'RUNS'],
   )
 })
 
@@ -44,6 +44,8 @@ test('each kind is shown with its bytes, and the sum is that of all kinds', asyn
   assert.ok(logBytes > 0)
   assert.deepEqual(await kindsOf(shop), {
     ARCHIVES: [1, 0],
+    REPOSITORIES: [0, 0],
+    SNAPSHOTS: [0, 0],
     OUTPUTS: [2, 0],
     PACKAGES: [3, 0],
     CACHES: [4, 0],

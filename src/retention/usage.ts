@@ -6,6 +6,8 @@ import type { Environments } from '../apps/index.ts'
 import { type Clock, toRfc3339 } from '../base/index.ts'
 import type { BuildRetention, RetainedItem, Size } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
+import type { Repositories } from '../git/index.ts'
+import type { SnapshotRecords } from '../snapshots/index.ts'
 import { StorageUnavailable } from '../storage/index.ts'
 import type { Ages, Figure, Figures } from './figures.ts'
 
@@ -13,6 +15,9 @@ type Parts = {
   clock: Clock
   environments: Pick<Environments, 'all'>
   buildRetention: Pick<BuildRetention, 'archives' | 'outputs' | 'packages'>
+  /** They belong to apps, and to no environment. */
+  repositories: Pick<Repositories, 'sizes'>
+  snapshotRecords: Pick<SnapshotRecords, 'sizes'>
   figures: Figures
   /** 0 for no limit. */
   accountBytes: number
@@ -25,12 +30,20 @@ type Item = RetainedItem & { kind: resources.UsageKind }
 const FRESH: Ages = { CACHES: 60 * 60_000, LOGS: 60_000, RUNS: 60_000, EARLIER: 60_000 }
 const LARGEST_SHOWN = 10
 
-export function createUsage({ clock, environments, buildRetention, figures, accountBytes, accountFiles }: Parts) {
+export function createUsage(parts: Parts) {
+  const { clock, environments, buildRetention, repositories, figures, accountBytes, accountFiles } = parts
+
   /** Everything that one account stores, or that all accounts store. */
   async function items(accountId?: string): Promise<Item[]> {
     const ofKind = (kind: resources.UsageKind, held: readonly RetainedItem[]) => held.map((one) => ({ ...one, kind }))
     return [
       ...ofKind('ARCHIVES', await buildRetention.archives(accountId)),
+      ...(await repositories.sizes(accountId)).map((one) => ({
+        ...one,
+        kind: 'REPOSITORIES' as const,
+        environmentId: '',
+      })),
+      ...ofKind('SNAPSHOTS', await parts.snapshotRecords.sizes(accountId)),
       ...ofKind('OUTPUTS', await buildRetention.outputs(accountId)),
       ...ofKind('PACKAGES', await buildRetention.packages(accountId)),
       ...(await figures.read(accountId)).map(toItem),

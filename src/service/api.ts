@@ -2,14 +2,15 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import { urlOn } from '../addresses.ts'
-import { createApiServer } from '../api/index.ts'
+import { createApiServer, gitRemote } from '../api/index.ts'
 import { type Log, settlesWithin } from '../base/index.ts'
 import { openUnixSocket } from '../channel/index.ts'
 import { filesIn } from '../data-files.ts'
 import type { Portal } from '../portal/index.ts'
+import { assembleRemote, type RemoteSources } from './git.ts'
 import { assembleRoutes, type RouteSources } from './routes.ts'
 
-type Parts = RouteSources & { log: Log; portal: Portal }
+type Parts = RouteSources & Pick<RemoteSources, 'gitWorkers'> & { log: Log; portal: Portal }
 
 export function assembleApi(parts: Parts) {
   const { config, log, metrics, portal } = parts
@@ -21,7 +22,8 @@ export function assembleApi(parts: Parts) {
   const stopping = leaving.signal
   let forEdges: Server | undefined
   const { auth, routes } = assembleRoutes(parts, { publicUrl, stopping })
-  const api = createApiServer({ routes, auth, log, newId, metrics, trustedProxies, portal, stopping })
+  const remote = gitRemote(assembleRemote(parts, { publicUrl, stopping }), auth)
+  const api = createApiServer({ routes, remote, auth, log, newId, metrics, trustedProxies, portal, stopping })
 
   return {
     publicUrl,

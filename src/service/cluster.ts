@@ -2,11 +2,11 @@
 import { type Clock, type Log, processName } from '../base/index.ts'
 import type { ClusterApps } from '../cluster/index.ts'
 import type { Edges } from '../edge/index.ts'
-import { isolationOf } from '../node-settings.ts'
 import type { Nodes } from '../nodes/index.ts'
+import { isolationOf } from '../settings/node.ts'
+import { dockerAddressOf } from '../settings/swarm.ts'
 import type { Config } from '../settings.ts'
 import type { Regions } from '../swarm/index.ts'
-import { dockerAddressOf } from '../swarm-settings.ts'
 import type { State } from './state.ts'
 
 type Parts = State & {

@@ -3,8 +3,10 @@ import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
 import {
   createBlame,
+  createBuildInputs,
   createBuildRequests,
   createCacheCopies,
+  createCheck,
   createDeploy,
   createInspect,
   createLookAhead,
@@ -14,11 +16,14 @@ import {
   createRedeploy,
   createSuccession,
   createSwitch,
+  runtimeLogName,
 } from '../deployments/index.ts'
 import type { Machine } from '../machine.ts'
 import type { Config } from '../settings.ts'
 import type { AppVariables, Hosting } from './hosting.ts'
 import type { Live } from './live.ts'
+import { assembleBuildNotices } from './notices/build-notices.ts'
+import { assemblePublishing, createOnEnd } from './publishes/publishing.ts'
 import type { Records } from './records.ts'
 import type { Retention } from './retention.ts'
 import type { Stores } from './stores.ts'
@@ -34,6 +39,8 @@ type Parts = {
   appVariables: AppVariables
   live: Live
   retention: Retention
+  /** The paths of an environment that visitors ask for most. */
+  mostVisited(environmentId: string): Promise<string[]>
 }
 
 export function createDeploying(parts: Parts) {
@@ -41,12 +48,14 @@ export function createDeploying(parts: Parts) {
   const { sql, clock, accounts, apps, environments, operations } = database
   const { engine, networks, toolchains } = machine
   const { variables, domains, builds, sources, deployments, retries, revalidations, ledger } = records
-  const { archives, outputs, packages, logs, storedCaches } = stores
+  const { archives, outputs, packages, tarballs, logs, storedCaches } = stores
   const { folders, instances } = hosting
   const { routing, launcher, imageSteps, earlierFiles, siteUrl } = live
   const { diskSpace, rounds } = retention
 
-  const buildRequests = createBuildRequests({ clock, environments, operations, builds, sources, ledger })
+  const buildInputs = createBuildInputs({ appVariables, keyOf: records.buildInputKeyOf })
+  const publishing = assemblePublishing({ log, database, records })
+  const buildRequests = createBuildRequests({ clock, environments, operations, builds, sources, ledger, publishing })
   const pins = createPins({ sql, environments, builds, sources })
   const switching = createSwitch({
     sql,
@@ -61,6 +70,7 @@ export function createDeploying(parts: Parts) {
     earlierFiles,
     pins,
     logs,
+    publishing,
     onSwitched: rounds.switched,
   })
   const provision = createProvision({
@@ -98,9 +108,11 @@ export function createDeploying(parts: Parts) {
     appVariables,
     diskSpace,
     cacheCopies,
+    snapshots: stores.snapshots,
     rewriteHosts: config.rewriteHosts,
-    run: { engine, networks, packages, deadlines, limits: machine.limits.build },
+    run: { engine, networks, packages, tarballs, deadlines, limits: machine.limits.build },
   })
+  const check = checkWith(parts)
   const beginSuccession = createSuccession({ log, revalidations, instances })
   const deploy = createDeploy({
     sql,
@@ -116,14 +128,18 @@ export function createDeploying(parts: Parts) {
     logs,
     folders,
     appVariables,
+    buildInputs,
+    refreshVariables: records.previewRecords.refresh,
     buildRequests,
     imageSteps,
     cacheCopies,
     launcher,
     switching,
     beginSuccession,
+    check,
     finishWithEnvironment,
     make,
+    snapshots: stores.snapshots,
     needsPrograms: createLookAhead({ archives }),
     inspect: createInspect({
       sql,
@@ -144,12 +160,17 @@ export function createDeploying(parts: Parts) {
     deployments,
     retries,
     routing,
+    outputs,
+    folders,
+    logs,
     imageSteps,
     launcher,
     switching,
     beginSuccession,
+    check,
     finishWithEnvironment,
   })
+  const buildNotices = assembleBuildNotices({ database, records, live })
   return {
     handlers: {
       CREATE: provision.create,
@@ -159,11 +180,35 @@ export function createDeploying(parts: Parts) {
       REBUILD: deploy,
       CLEAN_REBUILD: deploy,
       ACTIVATE: redeploy.activate,
+      PROMOTE: redeploy.promote,
     },
     buildRequests,
+    buildInputs,
+    buildNotices,
+    publishing,
+    onEnd: createOnEnd({ publishing, buildNotices }),
     pins,
     finishWithEnvironment,
   }
+}
+
+function checkWith({ config, log, database, records, stores, hosting, live, mostVisited }: Parts) {
+  const { builds, deployments, domains } = records
+  const { outputs, logs } = stores
+  return createCheck({
+    ...database,
+    log,
+    builds,
+    deployments,
+    domains,
+    outputs,
+    logs,
+    instances: hosting.instances,
+    logNameOf: runtimeLogName,
+    mostVisited,
+    mayBeApart: config.engine === 'swarm',
+    siteUrl: live.siteUrl,
+  })
 }
 
 export type Deploying = ReturnType<typeof createDeploying>

@@ -15,6 +15,7 @@ import {
   LEASE_OVER_NETWORK_MS,
   listenToEdges,
 } from '../edge/index.ts'
+import { createFirstVisits, type PublishRecords } from '../publishes/index.ts'
 import { createRequestLog, forgetRequestLogs, type RequestLog } from '../request-log/index.ts'
 import type { Config } from '../settings.ts'
 import type { LineLogs, Vault } from '../storage/index.ts'
@@ -109,6 +110,7 @@ type VisitorParts = {
   database: Database
   vault: Vault
   logs: LineLogs
+  publishRecords: PublishRecords
   started: AsyncDisposableStack
   /** How long edges may take to leave at the end. */
   graceMs: number
@@ -116,7 +118,7 @@ type VisitorParts = {
 
 /** The edges, which have been answering visitors all the time, and what they report. */
 export async function openVisitorSide(parts: VisitorParts) {
-  const { config, files, log, database, vault, logs, started, graceMs } = parts
+  const { config, files, log, database, vault, logs, publishRecords, started, graceMs } = parts
   const traffic = await openTraffic({ config, log, database })
   // Stops after the edges, which send their last counts when they stop.
   started.defer(() => traffic.stop())
@@ -126,6 +128,8 @@ export async function openVisitorSide(parts: VisitorParts) {
   const edges = await openEdges({ config, files, log, database, clusterPort })
   started.defer(() => edges.close(graceMs))
   edges.onTraffic(traffic.receive)
+  const firstVisits = createFirstVisits({ ...database, log, records: publishRecords })
+  edges.onTraffic((environments) => void firstVisits.receive(environments))
   const edgeTls = createEdgeTls({ clock: database.clock, edges })
   traffic.start()
   if (requestLog) edges.onRequests(requestLog.receive)

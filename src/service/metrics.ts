@@ -4,6 +4,7 @@ import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
 import type { Edges } from '../edge/index.ts'
 import type { Worker } from '../operations/index.ts'
+import { PUBLISH_HINTS } from '../publishes/index.ts'
 import type { Config } from '../settings.ts'
 import type { Leadership } from '../storage/index.ts'
 import { version } from '../version.ts'
@@ -13,7 +14,7 @@ import type { Retention } from './retention.ts'
 type Parts = { database: Database; edges: Edges; worker: Worker; retention: Retention; leadership: Leadership }
 
 export function assembleMetrics({ database, edges, worker, retention, leadership }: Parts) {
-  return createMetrics({
+  const metrics = createMetrics({
     version,
     operationsUnfinished: async () => (await database.operations.count()).unfinished,
     operationsRunning: () => worker.runningCount(),
@@ -23,6 +24,13 @@ export function assembleMetrics({ database, edges, worker, retention, leadership
     isLeading: () => leadership.term() !== undefined,
     leaderTerm: () => leadership.leader()?.term ?? 0,
   })
+  // The process that recorded a publish may have no metrics, as a worker: the leader counts those of all, each once.
+  database.changes.follow(PUBLISH_HINTS, (name) => {
+    const [, until, kind, ms] = /^(visible|visited) (BUILD|PURGE) (\d+)$/.exec(name ?? '') ?? []
+    if (until === undefined || leadership.term() === undefined) return
+    metrics.observePublish(kind === 'BUILD' ? 'build' : 'purge', until as 'visible' | 'visited', Number(ms))
+  })
+  return metrics
 }
 
 export type Metrics = ReturnType<typeof createMetrics>

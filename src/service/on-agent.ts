@@ -51,5 +51,5 @@ export async function runOnAgent(parts: Parts) {
     },
   })
   await restoreApps({ log, database, ...apps, agent, started, reopenService })
-  return { machine, ...apps, regions: undefined }
+  return { machine, ...apps, regions: undefined, gitWorkers: undefined }
 }

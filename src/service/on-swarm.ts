@@ -1,9 +1,11 @@
 /** Apps on a swarm: a control process that runs no programs, and a worker that runs builds. */
 import { hostname } from 'node:os'
 import { type Log, processName } from '../base/index.ts'
+import type { GitRequest } from '../branches/index.ts'
 import type { ClusterPort } from '../channel/index.ts'
 import { type ProcessRow, recordProcess } from '../cluster-status/index.ts'
 import type { Edges } from '../edge/index.ts'
+import { createGitWorkers, GIT_TOPIC } from '../git/index.ts'
 import { machineWithoutPrograms } from '../no-programs.ts'
 import type { Config } from '../settings.ts'
 import type { Leadership } from '../storage/index.ts'
@@ -39,6 +41,8 @@ export async function runOnSwarm(parts: Parts) {
   clusterPort?.serve({ role: 'node' }, nodes.serveNode)
   const cluster = await openClusterApps({ ...state, config, log, started, nodes, edges })
   clusterPort?.serve({ role: 'edge', topic: 'instances' }, cluster.serveEdge)
+  const gitWorkers = createGitWorkers<GitRequest>()
+  clusterPort?.serve({ role: 'worker', topic: GIT_TOPIC }, gitWorkers.serveWorker)
   nodes.onMemory(({ node, used }) => void cluster.setMemory(node, used))
   leadership.lead(prepare)
   leadership.lead(nodes.lead({ docker }))
@@ -56,7 +60,7 @@ export async function runOnSwarm(parts: Parts) {
   recordThis(parts, { role: 'control', places: 0 })
   // Live apps that are not on record sleep, as after a move from one machine.
   await apps.live.launcher.restore()
-  return { machine, ...apps, regions }
+  return { machine, ...apps, regions, gitWorkers }
 }
 
 type RecordParts = { log: Log; state: State; started: AsyncDisposableStack }

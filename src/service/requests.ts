@@ -1,6 +1,13 @@
 /** What users and webhooks can ask for: changes of environments and domains, builds, purges. */
 import type { Database } from '../data-folder.ts'
-import { createClearCache, createReplaceDomains, createRequests, requireOpen } from '../deployments/index.ts'
+import {
+  createClearCache,
+  createPromote,
+  createReplaceDomains,
+  createRequests,
+  requireOpen,
+} from '../deployments/index.ts'
+import { createPreviews } from '../previews/index.ts'
 import { createSchedules } from '../schedules/index.ts'
 import type { Config } from '../settings.ts'
 import { createWebhookRates, createWebhooks } from '../webhooks/index.ts'
@@ -24,9 +31,10 @@ type Parts = {
 export function assembleRequests({ config, database, records, hosting, live, deploying, admission }: Parts) {
   const { sql, clock, apps, environments, operations } = database
   const { variables, domains, builds, sources, deployments, ledger, webhookSets, scheduleRecords } = records
+  const { previewRecords } = records
   const { purges, sharers } = hosting
   const { routing } = live
-  const { buildRequests, finishWithEnvironment } = deploying
+  const { buildRequests, buildInputs, publishing, finishWithEnvironment } = deploying
   const { admitBuild } = admission
   const { ENVIRONMENTS, DOMAINS } = ceilingsOf(config)
 
@@ -40,11 +48,43 @@ export function assembleRequests({ config, database, records, hosting, live, dep
     sources,
     deployments,
     buildRequests,
+    ledger,
+    routing,
+    previewRecords,
+    maxEnvironments: ENVIRONMENTS,
+  })
+  const promote = createPromote({
+    sql,
+    environments,
+    operations,
+    builds,
+    sources,
+    deployments,
+    buildRequests,
+    buildInputs,
+    admitBuild,
+  })
+  const previews = createPreviews({
+    sql,
+    clock,
+    apps,
+    environments,
+    operations,
+    records: previewRecords,
+    requests,
     routing,
     maxEnvironments: ENVIRONMENTS,
   })
   const replaceDomains = createReplaceDomains({ sql, clock, environments, domains, routing, maxDomains: DOMAINS })
-  const clearCache = createClearCache({ sql, environments, operations, ledger, purges, finishWithEnvironment })
+  const clearCache = createClearCache({
+    sql,
+    environments,
+    operations,
+    ledger,
+    purges,
+    publishing,
+    finishWithEnvironment,
+  })
   const rates = createWebhookRates(clock, {
     callsPerMinute: config.webhookCalls,
     guessesPerMinute: config.webhookGuesses,
@@ -67,7 +107,7 @@ export function assembleRequests({ config, database, records, hosting, live, dep
     records: scheduleRecords,
     requireOpen: (tx, at) => requireOpen(environments, tx, at),
   })
-  return { requests, replaceDomains, clearCache, webhooks, schedules }
+  return { requests, promote, previews, replaceDomains, clearCache, webhooks, webhookRates: rates, schedules }
 }
 
 export type Requests = ReturnType<typeof assembleRequests>

@@ -22,9 +22,20 @@ type Parts = {
 export function assembleRetention(parts: Parts) {
   const { config, log, database, machine, records, stores, hosting, tendEarlierFiles } = parts
   const { sql, clock, accounts, environments, operations } = database
-  const { builds, buildRetention, deployments } = records
-  const { archives, sharesArchives, outputs, images, packages, logs, storedLogs, logMoving, storedCaches, ballast } =
-    stores
+  const { builds, buildRetention, deployments, repositories, snapshotRecords } = records
+  const {
+    archives,
+    sharesArchives,
+    outputs,
+    images,
+    packages,
+    tarballs,
+    logs,
+    storedLogs,
+    logMoving,
+    storedCaches,
+    ballast,
+  } = stores
   const { folders, instances, storedValues } = hosting
   const { dataDir, keepHistory, keepDeployments, accountBytes, accountFiles, diskReserve } = config
   return createRetention({
@@ -38,10 +49,13 @@ export function assembleRetention(parts: Parts) {
     buildRetention,
     deployments,
     archives,
+    repositories,
+    snapshotRecords,
     sharesArchives,
     outputs,
     images,
     packages,
+    tarballs,
     logs,
     storedLogs,
     logMoving,

@@ -1,11 +1,15 @@
 /** The routes of the API, with everything that they reach. */
 import { tlsPortOf } from '../addresses.ts'
 import { createAuth, createBrowserSession, createRoutes } from '../api/index.ts'
+import { createAuditLog } from '../audit/index.ts'
+import { createBadges } from '../badges/index.ts'
 import type { Certificates } from '../certificates/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createTrace } from '../deployments/index.ts'
 import type { Edges } from '../edge/index.ts'
+import { createExamples } from '../examples/index.ts'
 import type { Machine } from '../machine.ts'
+import { createPublishes } from '../publishes/index.ts'
 import { createDomainChecks, createLookup } from '../reach/index.ts'
 import type { RequestLog } from '../request-log/index.ts'
 import { createCounts } from '../retention/index.ts'
@@ -17,16 +21,19 @@ import type { Admission } from './admission.ts'
 import { labelOf } from './cluster.ts'
 import { createReadCluster } from './cluster-status.ts'
 import type { Deploying } from './deploying.ts'
+import type { GitModules } from './git.ts'
 import type { Hosting } from './hosting.ts'
 import { ceilingsOf } from './limits.ts'
 import type { Live } from './live.ts'
 import type { Metrics } from './metrics.ts'
+import type { Notifying } from './notices/notifying.ts'
 import type { Records } from './records.ts'
+import type { ConnectedParts } from './repositories.ts'
 import type { Requests } from './requests.ts'
 import type { Retention } from './retention.ts'
 import type { Stores } from './stores.ts'
 
-export type RouteSources = {
+export type RouteSources = GitModules & {
   config: Config
   database: Database
   machine: Machine
@@ -41,7 +48,10 @@ export type RouteSources = {
   deploying: Deploying
   admission: Admission
   requests: Requests
+  notifying: Notifying
   certificates: Certificates
+  connectedRepositories: ConnectedParts['connectedRepositories']
+  pushHooks: ConnectedParts['pushHooks']
   metrics: Metrics
   /** Undefined where every region is this machine. */
   regions: Regions | undefined
@@ -59,13 +69,13 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
   const { sql, clock, changes, accounts, users, members, invitations, credentials, sessions } = parts.database
   const { apps, environments, operations } = parts.database
   const { variables, domains, builds, sources, deployments, retries, ledger, webhookSets } = parts.records
-  const { archives, outputs, images, logs } = parts.stores
+  const { archives, outputs, images, logs, snapshots } = parts.stores
   const { instances, purges } = parts.hosting
   const { siteUrl } = parts.live
   const { usage, diskSpace } = parts.retention
   const { pins } = parts.deploying
   const { checkIsolation, admitBuild } = parts.admission
-  const { requests, replaceDomains, clearCache, webhooks, schedules } = parts.requests
+  const { requests, promote, previews, replaceDomains, clearCache, webhooks, schedules } = parts.requests
   const { concurrency, dnsServers, publicAddresses } = config
   const ceilings = ceilingsOf(config)
 
@@ -88,6 +98,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     ceilings,
     concurrency,
   })
+  const badges = createBadges({ clock, accounts, environments, builds, deployments })
   const trace = createTrace({
     sql,
     clock,
@@ -125,6 +136,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     variables,
     domains,
     builds,
+    snapshots,
     sources,
     deployments,
     retries,
@@ -137,11 +149,15 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     siteUrl,
     traffic,
     requestLog,
+    badges,
+    examples: createExamples(),
     usage,
     diskSpace,
     counts,
     ceilings,
     requests,
+    promote,
+    previews,
     pins,
     replaceDomains,
     domainChecks,
@@ -149,6 +165,11 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     clearCache,
     webhooks,
     schedules,
+    publishes: createPublishes({ clock, records: parts.records.publishRecords, originsOf: operations.originsOf }),
+    auditLog: createAuditLog({ sql }),
+    notificationTargets: parts.notifying.notificationTargets,
+    connectedRepositories: parts.connectedRepositories,
+    pushHooks: parts.pushHooks,
     trace,
     isolation: machine.isolation,
     readCluster: createReadCluster(parts),

@@ -26,7 +26,8 @@ export async function openState({ config, files, log, started, isReload, onDeath
   if (!config.databaseUrl) started.defer(await watchPlace(files.database, database.clock, onDeath))
   const vault = await openVault(database.sql, { file: files.masterKey, given: config.masterKey?.reveal() })
   const records = createRecords({ config, database, vault })
-  const stores = await openStores({ config, files, database, keyId: vault.keyId })
+  const { keyId } = vault
+  const stores = await openStores({ config, files, database, keyId, snapshotsIn: records.snapshotsIn })
   started.defer(async () => stores.images?.close())
   return { database, vault, records, stores }
 }

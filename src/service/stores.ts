@@ -1,10 +1,17 @@
 /** What the service keeps as files in the data folder. */
 import { createArchives } from '../archives/index.ts'
-import { createOutputs, createPackageStore, createStoredCaches, DEFAULT_OUTPUT_LIMITS } from '../builds/index.ts'
+import {
+  createOutputs,
+  createPackageStore,
+  createStoredCaches,
+  createTarballStore,
+  DEFAULT_OUTPUT_LIMITS,
+} from '../builds/index.ts'
 import type { DataFiles } from '../data-files.ts'
 import { type BlobStores, type Database, openBlobs } from '../data-folder.ts'
 import type { Config } from '../settings.ts'
-import { createBallast, openLineLogs } from '../storage/index.ts'
+import type { Snapshots } from '../snapshots/index.ts'
+import { type Blobs, createBallast, openLineLogs } from '../storage/index.ts'
 import { version } from '../version.ts'
 import { archiveLimits } from './limits.ts'
 
@@ -14,9 +21,10 @@ type Parts = {
   database: Database
   /** The id of the master key, which no other service has. */
   keyId: string
+  snapshotsIn(blobs: Blobs): Snapshots
 }
 
-export async function openStores({ config, files, database, keyId }: Parts) {
+export async function openStores({ config, files, database, keyId, snapshotsIn }: Parts) {
   const { sql, clock, newId } = database
   const blobs = await openBlobs(files, config, keyId)
   const archives = createArchives({ blobs: blobs.archives, limits: archiveLimits(config) })
@@ -27,10 +35,15 @@ export async function openStores({ config, files, database, keyId }: Parts) {
   await images?.sweep()
   return {
     archives,
+    /** Packs of repositories are in the same store. */
+    packs: blobs.archives,
+    /** So are snapshots of content. */
+    snapshots: snapshotsIn(blobs.archives),
     sharesArchives: blobs.isRemote,
     outputs,
     images,
     packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
+    tarballs: createTarballStore({ folder: files.tarballs, reserve: config.diskReserve }),
     ...(await openLineLogs({
       folder: files.logs,
       sql,
@@ -53,7 +66,7 @@ async function openStoredCaches({ sql, clock }: Database, { caches: blobs }: Blo
 }
 
 /** Undefined where no registry is set; then its module is not loaded. */
-async function openRegistry({ config, files, database }: Omit<Parts, 'keyId'>) {
+async function openRegistry({ config, files, database }: Pick<Parts, 'config' | 'files' | 'database'>) {
   const { registry } = config
   if (registry === undefined) return undefined
   const { openImages } = await import('../images/index.ts')

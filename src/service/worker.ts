@@ -1,12 +1,17 @@
-/** Works on the operations that were asked for, and asks for rebuilds that are due: by a schedule, or as they could not reach their CMS. */
+/**
+ * Works on the operations that were asked for, asks for rebuilds that are due, by a schedule or as they could not reach their
+ * CMS, and deletes previews that are idle.
+ */
 import type { Log } from '../base/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createRetry } from '../deployments/index.ts'
 import type { Machine } from '../machine.ts'
 import { startWorker } from '../operations/index.ts'
+import { createPreviewRemoval } from '../previews/index.ts'
 import { createScheduleRuns } from '../schedules/index.ts'
 import type { Config } from '../settings.ts'
 import type { LeaderWork } from '../storage/index.ts'
+import type { Traffic } from '../traffic/index.ts'
 import type { Admission } from './admission.ts'
 import type { Deploying } from './deploying.ts'
 import { ceilingsOf } from './limits.ts'
@@ -22,12 +27,14 @@ type WorkerParts = {
   log: Log
   database: Database
   handlers: Deploying['handlers']
+  onEnd: Deploying['onEnd']
   mayWork: Promise<void>
   /** Whether this process builds. */
   isBuilding: boolean
 }
 
-export function startOperations({ config, log, database, handlers, mayWork, isBuilding }: WorkerParts) {
+export function startOperations(parts: WorkerParts) {
+  const { config, log, database, handlers, onEnd, mayWork, isBuilding } = parts
   const { sql, clock, accounts, operations } = database
   const { RUNNING_BUILDS } = ceilingsOf(config)
   return startWorker({
@@ -37,6 +44,7 @@ export function startOperations({ config, log, database, handlers, mayWork, isBu
     operations,
     hasSeveralAccounts: accounts.areSeveral,
     handlers,
+    onEnd,
     mayBegin: mayWork,
     concurrency: {
       quick: QUICK_CONCURRENCY,
@@ -75,6 +83,7 @@ export function createRetrying(parts: RetryParts): LeaderWork {
       buildRequests: deploying.buildRequests,
       admitBuild: admission.admitBuild,
       answers: machine.networks?.answers,
+      onGivenUp: deploying.buildNotices.givenUp,
       term,
       lookMs: Math.min(RETRY_LOOK_MS, config.retryInterval * 1000),
     }).start()
@@ -104,6 +113,29 @@ export function createScheduling({
       buildRequests: deploying.buildRequests,
       clearCache,
       admitBuild: admission.admitBuild,
+      term,
+    }).start()
+}
+
+type RemovalParts = Pick<RetryParts, 'log' | 'database' | 'records'> & {
+  requests: Requests['requests']
+  traffic: Pick<Traffic, 'lastVisits'>
+}
+
+export function createRemovingPreviews({ log, database, records, requests, traffic }: RemovalParts): LeaderWork {
+  const { sql, clock, accounts, environments, operations } = database
+  const { previewRecords } = records
+  return (term) =>
+    createPreviewRemoval({
+      sql,
+      clock,
+      log,
+      accounts,
+      environments,
+      operations,
+      records: previewRecords,
+      requests,
+      lastVisits: async () => traffic.lastVisits(await previewRecords.ids()),
       term,
     }).start()
 }

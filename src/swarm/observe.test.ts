@@ -156,3 +156,25 @@ test('changes alone are reported, and again where the report failed', async () =
     ],
   )
 })
+
+test('the first report about everything has instances that were reported before it', async () => {
+  const seen: Observation[] = []
+  const reports = createReports({
+    clock: handClock(),
+    async observe(observation) {
+      seen.push(observation)
+    },
+  })
+  const all = { services: [service()], tasks: [task('running')], nodes: [node()] }
+  // The first look at everything failed, and meanwhile this one was deployed.
+  await reports.report(all, ['one'])
+  await reports.report(all)
+  await reports.report(all)
+  assert.deepEqual(
+    seen.map(({ changed, isWhole }) => [changed.map(({ instance }) => instance), isWhole]),
+    [
+      [['t1'], false],
+      [['t1'], true],
+    ],
+  )
+})

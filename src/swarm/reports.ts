@@ -19,16 +19,17 @@ export function createReports({ clock, observe }: Parts) {
       const rows = observedOf(seen, restarts.count)
       if (!scope) restarts.keep(seen.services)
       follow(seen, rows, scope)
+      const isWhole = isFirst && !scope
       const next = new Map([...reported].filter(([, { deployment }]) => scope && !scope.includes(deployment)))
       const changed = rows.filter((row) => {
         const text = JSON.stringify(row)
         next.set(row.instance, { deployment: row.deployment, text })
-        return reported.get(row.instance)?.text !== text
+        // Single deployments may have been reported before the first look at everything succeeded.
+        return isWhole || reported.get(row.instance)?.text !== text
       })
       const gone = [...reported]
         .filter(([instance]) => !next.has(instance))
         .map(([instance, { deployment }]) => ({ deployment, instance }))
-      const isWhole = isFirst && !scope
       if (changed.length === 0 && gone.length === 0 && !isWhole) return
       await observe({ changed, gone, isWhole })
       reported = next

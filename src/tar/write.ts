@@ -48,27 +48,41 @@ export const END = ZEROS
 
 function ustar({ path, mode, uid, gid, size, time, to = '' }: Omit<TarEntry, 'kind'>, type: string): Buffer {
   const header = Buffer.alloc(BLOCK)
-  const octal = (value: number, max: number, at: number, digits: number) =>
-    header.write((value > max ? 0 : value).toString(8).padStart(digits, '0'), at, 'latin1')
-  Buffer.from(path).copy(header, 0, 0, NAME_BYTES)
-  octal(mode, MAX_ID, 100, 7)
-  octal(uid, MAX_ID, 108, 7)
-  octal(gid, MAX_ID, 116, 7)
-  octal(size, MAX_SIZE, 124, 11)
-  octal(time, MAX_SIZE, 136, 11)
+  putName(header, path, 0)
+  putOctal(header, mode > MAX_ID ? 0 : mode, 100, 7)
+  putOctal(header, uid > MAX_ID ? 0 : uid, 108, 7)
+  putOctal(header, gid > MAX_ID ? 0 : gid, 116, 7)
+  putOctal(header, size > MAX_SIZE ? 0 : size, 124, 11)
+  putOctal(header, time > MAX_SIZE ? 0 : time, 136, 11)
   header.write(type, 156, 'latin1')
-  Buffer.from(to).copy(header, 157, 0, NAME_BYTES)
+  if (to !== '') putName(header, to, 157)
   header.write('ustar\x0000', 257, 'latin1')
-  octal(0, MAX_ID, 329, 7)
-  octal(0, MAX_ID, 337, 7)
-  header.write(`${checksumOf(header).toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
+  putOctal(header, 0, 329, 7)
+  putOctal(header, 0, 337, 7)
+  putOctal(header, checksumOf(header), 148, 6)
+  header[155] = 0x20
   return header
+}
+
+/** As many of its bytes as fit, even if the last character is cut. */
+function putName(header: Buffer, name: string, at: number) {
+  if (Buffer.byteLength(name) > NAME_BYTES) Buffer.from(name).copy(header, at, 0, NAME_BYTES)
+  else header.write(name, at)
+}
+
+/** Digit by digit: there is a header for each file, and with texts of numbers it would cost half as much again. */
+function putOctal(header: Buffer, value: number, at: number, digits: number) {
+  for (let place = at + digits - 1, rest = value; place >= at; place--) {
+    header[place] = 0x30 + (rest % 8)
+    rest = Math.floor(rest / 8)
+  }
 }
 
 /** The sum of all bytes, with those of the checksum itself counted as blanks. */
 export function checksumOf(header: Buffer): number {
   let sum = 8 * 0x20
-  for (let at = 0; at < BLOCK; at++) if (at < 148 || at >= 156) sum += header[at] as number
+  for (let at = 0; at < 148; at++) sum += header[at] as number
+  for (let at = 156; at < BLOCK; at++) sum += header[at] as number
   return sum
 }
 

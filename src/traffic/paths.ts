@@ -86,18 +86,29 @@ export function createTrafficPaths({ sql, clock, existingEnvironments, limits = 
     },
 
     async read(environment: string, range: resources.TrafficRange) {
-      const first = firstOfPaths(range, clock.now())
-      const rows = await sql.query<{ counts: string }>(statement`
-        SELECT counts FROM traffic_paths WHERE environment_id = ${environment}
-        AND step_seconds = ${PATH_RANGES[range].stepMs / 1000} AND start_time >= ${first}`)
-      const all: Lists = { found: new Map(), missing: new Map() }
-      for (const { counts } of rows) addAll(all, fromText(counts))
-      for (const [hour, environments] of waiting) {
-        const lists = environments.get(environment)
-        if (lists && hour >= first) addAll(all, lists)
-      }
+      const all = await listsOf(environment, range)
       return { found: shown(all.found), missing: shown(all.missing) }
     },
+
+    /** All recorded paths of the last day that exist, the most visited first. */
+    async mostVisited(environment: string): Promise<string[]> {
+      const { found } = await listsOf(environment, '24h')
+      return largest(found, found.size).map(([path]) => path)
+    },
+  }
+
+  async function listsOf(environment: string, range: resources.TrafficRange): Promise<Lists> {
+    const first = firstOfPaths(range, clock.now())
+    const rows = await sql.query<{ counts: string }>(statement`
+        SELECT counts FROM traffic_paths WHERE environment_id = ${environment}
+        AND step_seconds = ${PATH_RANGES[range].stepMs / 1000} AND start_time >= ${first}`)
+    const all: Lists = { found: new Map(), missing: new Map() }
+    for (const { counts } of rows) addAll(all, fromText(counts))
+    for (const [hour, environments] of waiting) {
+      const lists = environments.get(environment)
+      if (lists && hour >= first) addAll(all, lists)
+    }
+    return all
   }
 
   /** The environment may have been deleted in the meantime. */

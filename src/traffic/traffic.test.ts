@@ -95,6 +95,35 @@ test('counts are shown while their minute goes on, and as many when it is over',
   }
 })
 
+test('the last minute and the current one of several environments are read at once, written or not', async (t) => {
+  const { clock, environment, open, rows } = await setUp(t)
+  const [at, other] = [await environment(), await environment()]
+  const traffic = open()
+  const requestsOf = async ({ environment: id }: typeof at) =>
+    (await traffic.recent([at.environment, other.environment])).get(id)?.map(({ requests }) => requests)
+  traffic.receive({ [at.environment]: some(2) })
+  assert.deepEqual(await requestsOf(at), [0, 2])
+  await pass(clock, MINUTE_MS)
+  await until(async () => (await rows()).length === 2)
+  traffic.receive({ [at.environment]: some(3), [other.environment]: some(5) })
+  assert.deepEqual(
+    [await requestsOf(at), await requestsOf(other)],
+    [
+      [2, 3],
+      [0, 5],
+    ],
+  )
+  await pass(clock, MINUTE_MS)
+  assert.deepEqual(
+    [await requestsOf(at), await requestsOf(other)],
+    [
+      [3, 0],
+      [5, 0],
+    ],
+  )
+  assert.equal((await traffic.recent([])).size, 0)
+})
+
 test('each range has all of its points, the oldest first, without a gap', async (t) => {
   const { clock, environment, open } = await setUp(t)
   const at = await environment()
@@ -222,4 +251,26 @@ test('counts of an earlier version are read, without classes of statuses, and ad
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 2)
   assert.deepEqual(JSON.parse((await rows())[0]?.counts ?? ''), [6, 1, 60, 2, [1, 0, 0], 4, 2])
+})
+
+test('a summary has the last day of the environments that it is asked for, written or not, and of no other', async (t) => {
+  const { clock, environment, open, rows } = await setUp(t)
+  const [busyOne, quiet, other] = [await environment(), await environment(), await environment()]
+  const traffic = open()
+  traffic.receive({ [busyOne.environment]: some(4, { hits: 3, errors: 1 }), [other.environment]: some(9) })
+  const expected = [4, 3, 1]
+  const summary = async () => {
+    const found = await traffic.summaries([busyOne, quiet])
+    assert.equal(found.length, 1)
+    const [{ environment: name = '', requests = [], hits = [], errors = [] } = {}] = found
+    assert.ok(name.endsWith(busyOne.environment))
+    assert.deepEqual([requests.length, hits.length, errors.length], [24, 24, 24])
+    return [requests, hits, errors].map((hours) => hours.reduce((sum, hour) => sum + hour, 0))
+  }
+  assert.deepEqual(await summary(), expected, 'while its minute goes on')
+  await pass(clock, MINUTE_MS)
+  await until(async () => (await rows()).length === 4)
+  assert.deepEqual(await summary(), expected, 'and when it is written')
+  await pass(clock, 24 * HOUR_MS)
+  assert.deepEqual(await traffic.summaries([busyOne, quiet]), [], 'a day later it is gone')
 })

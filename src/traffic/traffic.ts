@@ -9,6 +9,7 @@ import { list, type Sql, statement, type Transaction } from '../storage/index.ts
 import { type Counts, fromText, NOTHING, percentile, sum, toText } from './counts.ts'
 import type { ExistingEnvironments, PathCounts, TrafficPaths } from './paths.ts'
 import { firstOf, firstOfPaths, MINUTE_MS, RANGES, RECORDS, startOf } from './steps.ts'
+import { createSummary, SUMMARY } from './summary.ts'
 
 type Parts = {
   sql: Sql
@@ -105,6 +106,23 @@ export function createTraffic({ sql, clock, log, boundsMs, paths, existingEnviro
       await write({ isLast: true }).catch((error) => log.error({ err: error }, 'counts of visits were lost'))
     },
 
+    /** When each of these environments was last visited, to the minute; those without a visit that is still recorded are left out. */
+    async lastVisits(environmentIds: readonly string[]): Promise<Map<string, number>> {
+      const found = new Map<string, number>()
+      for (let at = 0; at < environmentIds.length; at += ROWS_AT_ONCE) {
+        const some = environmentIds.slice(at, at + ROWS_AT_ONCE)
+        const rows = await sql.query<{ environment_id: string; last: number }>(statement`
+          SELECT environment_id, MAX(start_time) AS last FROM traffic
+          WHERE environment_id IN (${list(some)}) GROUP BY environment_id`)
+        for (const { environment_id, last } of rows) found.set(environment_id, last)
+      }
+      return found
+    },
+
+    /** The paths of the last day that exist, the most visited first; none if paths are not counted. */
+    mostVisited: async (environment: string): Promise<string[]> =>
+      paths ? inTurn('', () => paths.mostVisited(environment)) : [],
+
     /** The paths that visitors requested most. */
     async readPaths(at: names.EnvironmentPath, range: resources.TrafficRange): Promise<resources.TrafficPaths> {
       const name = names.environmentTrafficPathsResource(at)
@@ -112,6 +130,47 @@ export function createTraffic({ sql, clock, log, boundsMs, paths, existingEnviro
       if (!paths) return { name, isCounted: false, startTime: since, top: [], missing: [] }
       const { found, missing } = await inTurn('', () => paths.read(at.environment, range))
       return { name, isCounted: true, startTime: since, top: found, missing }
+    },
+
+    /** The last whole minute and the current one of each of these environments: one statement. */
+    async recent(environmentIds: readonly string[]): Promise<Map<string, resources.TrafficPoint[]>> {
+      if (environmentIds.length === 0) return new Map()
+      return inTurn('', async () => {
+        const present = startOf(clock.now(), MINUTE_MS)
+        const rows = await sql.query<{ environment_id: string; start_time: number; counts: string }>(statement`
+          SELECT environment_id, start_time, counts FROM traffic
+          WHERE environment_id IN (${list(environmentIds)}) AND step_seconds = ${MINUTE_MS / 1000}
+            AND start_time >= ${present - MINUTE_MS}`)
+        const written = new Map(rows.map((row) => [`${row.environment_id} ${row.start_time}`, fromText(row.counts)]))
+        const pointOf = (environment: string, start: number) => {
+          const counts = [written.get(`${environment} ${start}`), waiting.get(start)?.get(environment)]
+          return {
+            time: toRfc3339(start),
+            ...shown(counts.reduce<Counts>((all, one) => sum(all, one ?? NOTHING), NOTHING)),
+          }
+        }
+        return new Map(environmentIds.map((id) => [id, [pointOf(id, present - MINUTE_MS), pointOf(id, present)]]))
+      })
+    },
+
+    /** The last day of each of these environments that had visits. */
+    async summaries(environments: readonly names.EnvironmentPath[]): Promise<resources.TrafficSummary[]> {
+      const summary = createSummary(clock.now())
+      // As in `read`, never during a write.
+      await inTurn('', async () => {
+        for (let at = 0; at < environments.length; at += ROWS_AT_ONCE) {
+          const some = environments.slice(at, at + ROWS_AT_ONCE).map(({ environment }) => environment)
+          const rows = await sql.query<{ environment_id: string; start_time: number; counts: string }>(statement`
+            SELECT environment_id, start_time, counts FROM traffic
+            WHERE environment_id IN (${list(some)}) AND step_seconds = ${SUMMARY.stepMs / 1000}
+              AND start_time >= ${summary.first}`)
+          for (const { environment_id, start_time, counts } of rows)
+            summary.add(environment_id, start_time, fromText(counts))
+          for (const [start, minute] of waiting)
+            for (const environment of some) summary.add(environment, start, minute.get(environment) ?? NOTHING)
+        }
+      })
+      return environments.map(summary.of).filter((found) => found !== undefined)
     },
 
     async read(at: names.EnvironmentPath, range: resources.TrafficRange): Promise<resources.Traffic> {

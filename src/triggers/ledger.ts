@@ -23,17 +23,25 @@ import {
 
 /** One request, as it came. */
 export type Asked = {
-  action: resources.TriggerAction
+  action: resources.RecordedAction
   source: resources.TriggerSource
   requestedBy: resources.Requester | null
   /** Empty for schedules, the app itself and the service. */
   address: string
   userAgent: string
   time: number
+  /** What it asks for goes live, whatever is found about it. */
+  isForced?: boolean
 }
 
-/** What was purged: the first paths and tags, and the number of all. 0 if everything was purged. */
-export type PurgeSummary = { what: { paths?: readonly string[]; tags?: readonly string[] }; count: number }
+/**
+ * What was purged: the first paths and tags, and the number of all. 0 if everything was purged. `content` is what changed in the CMS,
+ * in words, where it named that.
+ */
+export type PurgeSummary = {
+  what: { paths?: readonly string[]; tags?: readonly string[]; content?: readonly string[] }
+  count: number
+}
 
 export type Outcome = { answer: number; reason?: Reason; operationId?: string; purged?: PurgeSummary }
 
@@ -44,7 +52,7 @@ export type LedgerEntry = Asked & Outcome & { id: string }
 
 type Row = {
   id: string
-  action: resources.TriggerAction
+  action: resources.RecordedAction
   source: resources.TriggerSource
   address: string
   user_agent: string
@@ -54,15 +62,18 @@ type Row = {
   reason: Reason | null
   operation_id: string | null
   purged: string | null
+  is_forced: number
 }
 
 const columns = statement`id, action, source, address, user_agent, requested_by, create_time, answer, reason,
-  operation_id, purged`
+  operation_id, purged, is_forced`
 
 const KEPT: Record<resources.TriggerSource, number> = {
   WEBHOOK: LIMITS.triggersKeptOfWebhooks,
   API: LIMITS.triggersKeptOfApi,
   SCHEDULE: LIMITS.triggersKeptOfSchedules,
+  REPOSITORY: LIMITS.triggersKeptOfRepositories,
+  PUSH: LIMITS.triggersKeptOfPushes,
   APP: LIMITS.triggersKeptOfApp,
   SERVICE: LIMITS.triggersKeptOfService,
 }
@@ -89,18 +100,18 @@ export function createLedger({ sql, newId, operations, notifyBelow }: Parts) {
   async function insert(tx: Transaction, environmentId: string, asked: readonly Asked[], outcome: Outcome) {
     const { answer, reason = null, operationId = null, purged } = outcome
     const what = purged ? JSON.stringify(purged) : null
-    const rows = asked.map(({ action, source, requestedBy, address, userAgent, time }) => {
+    const rows = asked.map(({ action, source, requestedBy, address, userAgent, time, isForced }) => {
       const agent = userAgent.slice(0, LIMITS.userAgentLength).toWellFormed()
       const by = requestedBy ? JSON.stringify(requestedBy) : null
       const who = [newId(), environmentId, action, source, by, address, agent, time]
-      return [...who, answer, reason, operationId, what]
+      return [...who, answer, reason, operationId, what, isForced ? 1 : 0]
     })
     const inserts: Promise<unknown>[] = []
     for (let done = 0, size = 0; done < rows.length; done += size) {
       size = ROWS_AT_ONCE.find((max) => max <= rows.length - done) ?? 1
       const insert = tx.query(statement`
         INSERT INTO triggers (id, environment_id, action, source, requested_by, address, user_agent, create_time, answer,
-          reason, operation_id, purged)
+          reason, operation_id, purged, is_forced)
         VALUES ${rowsOf(rows.slice(done, done + size))}`)
       inserts.push(insert)
     }
@@ -176,6 +187,16 @@ export function createLedger({ sql, newId, operations, notifyBelow }: Parts) {
       return { ids: rows.map(({ id }) => id), count: counted?.count ?? 0 }
     },
 
+    /** How many requests were answered with one of these operations, and when the first of them came. */
+    async callsOf(
+      reader: Reader,
+      operationIds: readonly string[],
+    ): Promise<{ count: number; first: number | undefined }> {
+      const [row] = await reader.query<{ count: number; first: number | null }>(statement`
+        SELECT COUNT(*) AS count, MIN(create_time) AS first FROM triggers WHERE operation_id IN (${list(operationIds)})`)
+      return { count: row?.count ?? 0, first: row?.first ?? undefined }
+    },
+
     /** Whether a webhook of this action was answered with the operation, since a time. */
     async isAnsweredWith(
       environmentId: string,
@@ -190,8 +211,8 @@ export function createLedger({ sql, newId, operations, notifyBelow }: Parts) {
     },
 
     /** When a webhook of each action was last called, since a time. */
-    async lastUses(environmentId: string, since: number): Promise<Map<resources.TriggerAction, number>> {
-      const rows = await sql.query<{ action: resources.TriggerAction; last: number }>(statement`
+    async lastUses(environmentId: string, since: number): Promise<Map<resources.RecordedAction, number>> {
+      const rows = await sql.query<{ action: resources.RecordedAction; last: number }>(statement`
         SELECT action, MAX(create_time) AS last FROM triggers
         WHERE environment_id = ${environmentId} AND source = 'WEBHOOK' AND create_time >= ${since} GROUP BY action`)
       return new Map(rows.map(({ action, last }) => [action, last]))
@@ -235,6 +256,7 @@ const toEntry = (row: Row): LedgerEntry => ({
   ...(row.reason === null ? {} : { reason: row.reason }),
   ...(row.operation_id === null ? {} : { operationId: row.operation_id }),
   ...(row.purged === null ? {} : { purged: JSON.parse(row.purged) }),
+  ...(row.is_forced === 1 ? { isForced: true } : {}),
 })
 
 /** Undefined if there is none. */

@@ -25,7 +25,7 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
 
   return {
     /** Counts a call with the right token. Returns the error to answer with if there were too many. */
-    call(environmentId: string, action: resources.TriggerAction): Problem | undefined {
+    call(environmentId: string, action: resources.RecordedAction): Problem | undefined {
       const waitMs = calls.take(shareOf(environmentId, action), 1, perMinute(callsPerMinute))
       return problemAfter('TOO_MANY_TRIGGERS', waitMs)
     },
@@ -46,14 +46,14 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
     },
 
     /** Whether a refused call is recorded: only the first of each minute is, so that a flood of calls is not a flood of rows. */
-    isFirstRefusal: (environmentId: string, action: resources.TriggerAction): boolean =>
+    isFirstRefusal: (environmentId: string, action: resources.RecordedAction): boolean =>
       refused.take(shareOf(environmentId, action), 1, { atOnce: 1, perSecond: 1000 / MINUTE_MS }) === 0,
   }
 }
 
 export type WebhookRates = ReturnType<typeof createWebhookRates>
 
-const shareOf = (environmentId: string, action: resources.TriggerAction): string =>
+const shareOf = (environmentId: string, action: resources.RecordedAction): string =>
   `${environmentId} ${action === 'PURGE_CACHE' ? 'purges' : 'builds'}`
 
 const perMinute = (count: number): Rate => ({ atOnce: count, perSecond: count / 60 })

@@ -30,6 +30,8 @@ export type Opened = {
   maxQuietSeconds: number
   /** When the token was made. */
   regenerateTime: number
+  /** Pages are kept by their content: it matters what changed. */
+  isLearned: boolean
 }
 
 type Row = {
@@ -85,19 +87,20 @@ export function createWebhookSets({ sql, clock, newId, accounts, environments }:
       const tokens = makeTokens()
       const { rebuild, cleanRebuild, purgeCache } = digestsOf(tokens)
       const now = clock.now()
-      const [row] = await sql.transaction(async (tx) => {
+      const row = await sql.transaction(async (tx) => {
         const state = await environments.stateOf(tx, environmentId)
         if (!state) throw new Problem('ENVIRONMENT_NOT_FOUND')
         if (state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
         await notifyBelow(tx, environmentId, 'webhooks')
-        return tx.query<Row>(statement`
+        const [made] = await tx.query<Row>(statement`
           INSERT INTO webhook_sets (environment_id, generation, rebuild_digest, clean_rebuild_digest, purge_cache_digest,
             quiet_seconds, max_quiet_seconds, create_time, regenerate_time)
           VALUES (${environmentId}, ${newId()}, ${rebuild}, ${cleanRebuild}, ${purgeCache},
             ${QUIET_DEFAULT.seconds}, ${QUIET_DEFAULT.maxSeconds}, ${now}, ${now})
           ON CONFLICT (environment_id) DO NOTHING RETURNING ${columns}`)
+        if (!made) throw new Problem('WEBHOOKS_EXIST')
+        return made
       })
-      if (!row) throw new Problem('WEBHOOKS_EXIST')
       return { ...toSet(row), tokens }
     },
 
@@ -105,14 +108,15 @@ export function createWebhookSets({ sql, clock, newId, accounts, environments }:
     async regenerate(environmentId: string): Promise<IssuedSet> {
       const tokens = makeTokens()
       const { rebuild, cleanRebuild, purgeCache } = digestsOf(tokens)
-      const [row] = await sql.transaction(async (tx) => {
+      const row = await sql.transaction(async (tx) => {
         await notifyBelow(tx, environmentId, 'webhooks')
-        return tx.query<Row>(statement`
+        const [made] = await tx.query<Row>(statement`
           UPDATE webhook_sets SET generation = ${newId()}, rebuild_digest = ${rebuild},
             clean_rebuild_digest = ${cleanRebuild}, purge_cache_digest = ${purgeCache}, regenerate_time = ${clock.now()}
           WHERE environment_id = ${environmentId} RETURNING ${columns}`)
+        if (!made) throw new Problem('WEBHOOKS_NOT_FOUND')
+        return made
       })
-      if (!row) throw new Problem('WEBHOOKS_NOT_FOUND')
       return { ...toSet(row), tokens }
     },
 
@@ -133,13 +137,13 @@ export function createWebhookSets({ sql, clock, newId, accounts, environments }:
 
     /** When it resolves, the URLs are not valid any more. */
     async remove(environmentId: string) {
-      const [gone] = await sql.transaction(async (tx) => {
+      await sql.transaction(async (tx) => {
         await notifyBelow(tx, environmentId, 'webhooks')
-        return tx.query(
+        const [gone] = await tx.query(
           statement`DELETE FROM webhook_sets WHERE environment_id = ${environmentId} RETURNING environment_id`,
         )
+        if (!gone) throw new Problem('WEBHOOKS_NOT_FOUND')
       })
-      if (!gone) throw new Problem('WEBHOOKS_NOT_FOUND')
     },
 
     /**
@@ -163,6 +167,7 @@ export function createWebhookSets({ sql, clock, newId, accounts, environments }:
         quietSeconds: row.quiet_seconds,
         maxQuietSeconds: row.max_quiet_seconds,
         regenerateTime: row.regenerate_time,
+        isLearned: environment.isLearned,
       }
     },
 

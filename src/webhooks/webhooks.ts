@@ -7,7 +7,8 @@
  */
 import type { Account } from '../accounts/index.ts'
 import type { Clock } from '../base/index.ts'
-import { type names, PROBLEMS, Problem, resources } from '../contract/index.ts'
+import { type Changed, inWords, purgeTagsOf, readNamed, readPayload, united } from '../content/index.ts'
+import { LIMITS, type names, PROBLEMS, Problem, resources } from '../contract/index.ts'
 import type { BuildRequests, ClearCache, Quiet } from '../deployments/index.ts'
 import type { Operation, Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
@@ -23,15 +24,20 @@ export type WebhookCall = {
   token: string
   address: string
   userAgent: string
+  /** What changed, as the URL names it. */
+  content?: string
+  /** Undefined if the body is too long, or does not come. */
+  readBody?(maxBytes: number): Promise<Uint8Array | undefined>
 }
 
 /** What satisfies a call. Calls that were merged share one object. */
 export type Accepted = { account: Account; operation: Operation }
 
 /** A read of the operation that a call was answered with. */
-export type WebhookRead = Omit<WebhookCall, 'userAgent'> & { operation: string }
+export type WebhookRead = Omit<WebhookCall, 'userAgent' | 'content' | 'readBody'> & { operation: string }
 
-type Item = { opened: Opened; asked: Asked }
+/** `changed` counts for purges. */
+type Item = { opened: Opened; asked: Asked; changed: Changed }
 
 type Parts = {
   sql: Sql
@@ -71,17 +77,33 @@ export function createWebhooks(parts: Parts) {
     return { account, operation }
   }
 
-  async function purge({ account, appName, environmentId, generation }: Opened, asked: Asked[]): Promise<Accepted> {
+  /** Callers that are answered together get what each of them needs: if one does not know what changed, it is everything. */
+  async function purge(opened: Opened, asked: Asked[], changes: readonly Changed[]): Promise<Accepted> {
+    const { account, appName, environmentId, generation } = opened
     await sets.requireCurrent(sql, environmentId, generation)
-    return { account, operation: await clearCache({ account, appName, environmentId }, {}, asked) }
+    const changed = united(changes)
+    const what = changed === 'everything' ? {} : { tags: purgeTagsOf(changed), content: inWords(changed) }
+    return { account, operation: await clearCache({ account, appName, environmentId }, what, asked) }
+  }
+
+  /** What a call says that changed. Its body is read only where that matters. */
+  async function changedBy({ isLearned }: Opened, { content, readBody }: WebhookCall): Promise<Changed> {
+    if (!isLearned) return 'everything'
+    if (content !== undefined) return readNamed(content)
+    const body = await readBody?.(LIMITS.contentBodyBytes)
+    return body ? readPayload(body) : 'everything'
   }
 
   /** Refused calls are in the ledger too, with the reason, except if the token was replaced after the call came. */
-  async function recorded(items: readonly Item[], work: typeof build): Promise<Accepted> {
+  async function recorded(items: readonly Item[], work: typeof purge | typeof build): Promise<Accepted> {
     const { opened } = items[0] as Item
     const asked = items.map((item) => item.asked)
     try {
-      return await work(opened, asked)
+      return await work(
+        opened,
+        asked,
+        items.map((item) => item.changed),
+      )
     } catch (error) {
       if (error instanceof Problem && error.reason !== 'WEBHOOK_REFUSED') await record(opened, asked, error)
       throw error
@@ -94,7 +116,8 @@ export function createWebhooks(parts: Parts) {
   }
 
   return {
-    async call({ at, action, token, address, userAgent }: WebhookCall): Promise<Accepted> {
+    async call(call: WebhookCall): Promise<Accepted> {
+      const { at, action, token, address, userAgent } = call
       const time = clock.now()
       const opened = await sets.open(at, action, token)
       if (!opened) throw rates.guess(address) ?? new Problem('WEBHOOK_REFUSED')
@@ -103,13 +126,14 @@ export function createWebhooks(parts: Parts) {
       const agent = userAgent.replaceAll(token, '[secret]').replaceAll(/token=[\w-]+/g, 'token=[secret]')
       const requestedBy = webhookRequester(calls, agent)
       const asked: Asked = { action: calls, source: 'WEBHOOK', requestedBy, address, userAgent: agent, time }
-      const refusal = rates.call(environmentId, asked.action)
+      const refusal = rates.call(environmentId, calls)
       if (refusal) {
-        if (rates.isFirstRefusal(environmentId, asked.action)) await record(opened, [asked], refusal)
+        if (rates.isFirstRefusal(environmentId, calls)) await record(opened, [asked], refusal)
         throw refusal
       }
-      const bursts = asked.action === 'PURGE_CACHE' ? purges : builds
-      return bursts.join(`${environmentId} ${opened.generation}`, { opened, asked })
+      const key = `${environmentId} ${opened.generation}`
+      if (asked.action !== 'PURGE_CACHE') return builds.join(key, { opened, asked, changed: 'everything' })
+      return purges.join(key, { opened, asked, changed: await changedBy(opened, call) })
     },
 
     /**

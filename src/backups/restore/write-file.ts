@@ -3,7 +3,7 @@
  * that ends in `.zst` means compression. A failure leaves no partial file.
  */
 import { createHash } from 'node:crypto'
-import { lstat, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createZstdCompress } from 'node:zlib'
@@ -12,7 +12,12 @@ import { BackupRefused } from '../entry.ts'
 
 export type Written = { bytes: number; digest: string }
 
-type Options = { draft: string; isForced: boolean }
+type Options = {
+  draft: string
+  isForced: boolean
+  /** Receives each piece of the source after it was written. */
+  giveBack?: ((piece: Buffer) => void) | undefined
+}
 
 export const isCompressed = (file: string): boolean => file.endsWith('.zst')
 
@@ -24,7 +29,7 @@ export async function refuseExisting(file: string) {
 export async function writeBackup(
   source: AsyncIterable<Buffer>,
   file: string,
-  { draft, isForced }: Options,
+  { draft, isForced, giveBack }: Options,
 ): Promise<Written> {
   if (!isForced) await refuseExisting(file)
   const handle = await open(draft, 'wx', 0o600).catch((error) => {
@@ -33,10 +38,12 @@ export async function writeBackup(
   try {
     const written = { bytes: 0, digest: '' }
     const hash = createHash('sha256')
-    for await (const piece of isCompressed(file) ? compressed(source) : source) {
+    const isPlain = !isCompressed(file)
+    for await (const piece of isPlain ? source : compressed(source)) {
       hash.update(piece)
       written.bytes += piece.byteLength
-      await handle.writeFile(piece)
+      await writeAll(handle, piece)
+      if (isPlain) giveBack?.(piece)
     }
     await handle.sync()
     await handle.close()
@@ -49,6 +56,11 @@ export async function writeBackup(
     await rm(draft, { force: true })
     throw error
   }
+}
+
+/** A nearly full disk may write only a part. */
+async function writeAll(handle: FileHandle, piece: Buffer) {
+  for (let from = 0; from < piece.byteLength; ) from += (await handle.write(piece, from)).bytesWritten
 }
 
 /** Node's default is 16 KiB, and each piece takes a turn of the event loop. */

@@ -1,6 +1,6 @@
 /** A certificate, or the wish for one, as it is stored. Keys are not among it: they are opened where they are used. */
 import type { resources } from '../../contract/index.ts'
-import { statement } from '../../storage/index.ts'
+import { statement, type Transaction } from '../../storage/index.ts'
 import type { ChallengeType } from '../acme/client.ts'
 import type { StoredFailure } from '../failure.ts'
 import type { AcmeState, Scheduled } from '../schedule.ts'
@@ -98,4 +98,15 @@ export const keyPlace = (id: string): string => `certificates/${id}/key`
 export function checkCertificateNames(names: unknown) {
   const isList = Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string')
   if (!isList) throw new Error('they are not a list of host names')
+}
+
+export function notify(tx: Transaction, accountId: string | null, id: string, names: readonly string[] = []) {
+  if (accountId !== null) tx.notify(accountId, `certificates/${id}`, { title: names.slice(0, 3).join(', ') })
+}
+
+/** How many ids one statement names. */
+const CHUNK = 200
+
+export function* chunks(ids: readonly string[]): Generator<string[]> {
+  for (let at = 0; at < ids.length; at += CHUNK) yield ids.slice(at, at + CHUNK)
 }

@@ -4,30 +4,14 @@
  */
 import { type Clock, isProcessGone, type NewId } from '../../base/index.ts'
 import { LIMITS, Problem } from '../../contract/index.ts'
-import {
-  list,
-  type Page,
-  type PageOf,
-  pageOf,
-  type Reader,
-  type Sql,
-  type Statement,
-  statement,
-  type Transaction,
-  type Vault,
-} from '../../storage/index.ts'
+import { type Sql, type Statement, statement, type Transaction, type Vault } from '../../storage/index.ts'
 import type { ChallengeType } from '../acme/client.ts'
 import type { WantedName } from '../names.ts'
 import type { Scheduled } from '../schedule.ts'
 import type { ReadChain } from '../x509/chain.ts'
-import {
-  type CertificateHead,
-  type CertificateRecord,
-  type CertificateRow,
-  columns,
-  keyPlace,
-  toRecord,
-} from './record.ts'
+import { readsOf } from './reads.ts'
+import { type CertificateRecord, type CertificateRow, columns, keyPlace, notify, toRecord } from './record.ts'
+import { reconcile } from './wanted.ts'
 
 type Parts = {
   sql: Sql
@@ -50,7 +34,7 @@ export class LeaseLost extends Error {}
 export type ScheduleChange = Partial<Omit<Scheduled, 'notBefore' | 'notAfter'>>
 
 export function createCertificateRecords(parts: Parts) {
-  const { sql, clock, vault } = parts
+  const { sql, vault } = parts
   const open = (id: string, sealed: string): string => vault.open(sealed, keyPlace(id))
 
   return {
@@ -68,82 +52,11 @@ export function createCertificateRecords(parts: Parts) {
     ...uploadsOf(parts),
 
     /** Records which names are wanted from now on. `directory`: the CA that issues for them. */
-    async reconcile(wanted: readonly WantedName[], directory: string) {
-      const now = clock.now()
-      // Most of the time nothing has changed, and then nothing is written.
-      if (isReconciled(await sql.query<Known>(knownNames), { wanted, directory, now })) return
-      await sql.transaction(async (tx) => {
-        await parts.checkTerm?.(tx)
-        await reconcile(tx, { wanted, directory, now, newId: parts.newId })
-      })
-    },
+    reconcile: (wanted: readonly WantedName[], directory: string): Promise<void> => reconcile(parts, wanted, directory),
   }
 }
 
 export type CertificateRecords = ReturnType<typeof createCertificateRecords>
-
-type HeadRow = Pick<CertificateRow, 'id' | 'source' | 'account_id' | 'names' | 'not_before' | 'not_after'> & {
-  version: string | null
-}
-
-function readsOf(sql: Sql) {
-  const select = async (condition: Statement, reader: Reader = sql): Promise<CertificateRecord[]> =>
-    (await reader.query<CertificateRow>(statement`SELECT ${columns} FROM certificates WHERE ${condition}`)).map(
-      toRecord,
-    )
-
-  return {
-    /** All that are wanted or uploaded, of one account or of all, with those of the operator; the oldest first. */
-    async heads(accountId?: string): Promise<CertificateHead[]> {
-      const mine =
-        accountId === undefined ? statement`1 = 1` : statement`(account_id = ${accountId} OR account_id IS NULL)`
-      const rows = await sql.query<HeadRow>(statement`
-        SELECT id, source, account_id, names, not_before, not_after,
-          substr(sealed_key, length(sealed_key) - 15) AS version
-        FROM certificates WHERE wanted = 1 AND ${mine} ORDER BY id`)
-      return rows.map((row) => ({
-        id: row.id,
-        source: row.source,
-        accountId: row.account_id,
-        names: JSON.parse(row.names),
-        notBefore: row.not_before,
-        notAfter: row.not_after,
-        hasChain: row.version !== null,
-        version: row.version ?? '',
-      }))
-    },
-
-    /** With their chains, the oldest first. */
-    async whole(ids: readonly string[]): Promise<CertificateRecord[]> {
-      const found: CertificateRecord[] = []
-      for (const some of chunks(ids)) found.push(...(await select(statement`id IN (${list(some)}) ORDER BY id`)))
-      return found
-    },
-
-    ofOperator: (): Promise<CertificateRecord[]> => select(statement`wanted = 1 AND account_id IS NULL ORDER BY id`),
-
-    async list(accountId: string, page: Page): Promise<PageOf<CertificateRecord>> {
-      return pageOf(
-        await select(statement`account_id = ${accountId} AND wanted = 1 AND ${page.after} ${page.order}`),
-        page,
-      )
-    },
-
-    async require(accountId: string, id: string, reader: Reader = sql): Promise<CertificateRecord> {
-      const [found] = await select(statement`id = ${id} AND account_id = ${accountId} AND wanted = 1`, reader)
-      if (!found) throw new Problem('CERTIFICATE_NOT_FOUND')
-      return found
-    },
-
-    /** How the CA was convinced last, of any name: what works for one works for the next one. */
-    async lastChallenge(): Promise<ChallengeType | undefined> {
-      const [row] = await sql.query<{ challenge: ChallengeType }>(statement`
-        SELECT challenge FROM certificates WHERE challenge IN ('http-01', 'tls-alpn-01') AND not_before IS NOT NULL
-        ORDER BY not_before DESC LIMIT 1`)
-      return row?.challenge
-    },
-  }
-}
 
 function claimsOf({ sql, clock, owner, checkTerm }: Parts) {
   return {
@@ -272,29 +185,29 @@ function uploadsOf({ sql, clock, newId, vault }: Parts) {
           VALUES (${id}, 'UPLOADED', ${accountId}, ${JSON.stringify(read.names)}, 'ISSUED', ${read.chain},
             ${vault.seal(key, keyPlace(id))}, ${read.issuer}, ${read.notBefore}, ${read.notAfter}, ${now}, ${now})
           RETURNING ${columns}`)
-        notify(tx, accountId, id)
+        notify(tx, accountId, id, read.names)
         return toRecord(row as CertificateRow)
       })
     },
 
     async remove(accountId: string | null, id: string) {
       await sql.transaction(async (tx) => {
-        const [found] = await tx.query<{ source: string }>(
-          statement`SELECT source FROM certificates WHERE id = ${id} AND account_id ${is(accountId)} AND wanted = 1`,
+        const [found] = await tx.query<{ source: string; names: string }>(
+          statement`SELECT source, names FROM certificates WHERE id = ${id} AND account_id ${is(accountId)} AND wanted = 1`,
         )
         if (!found) throw new Problem('CERTIFICATE_NOT_FOUND')
         if (found.source !== 'UPLOADED') throw new Problem('CERTIFICATE_OF_SERVICE')
         await tx.query(statement`DELETE FROM certificates WHERE id = ${id}`)
-        notify(tx, accountId, id)
+        notify(tx, accountId, id, JSON.parse(found.names) as string[])
       })
     },
 
     /** It is due now, if it waits for another attempt. */
     async retry(accountId: string | null, id: string) {
       await sql.transaction(async (tx) => {
-        await tx.query(statement`UPDATE certificates SET next_time = ${clock.now()}
-          WHERE id = ${id} AND account_id ${is(accountId)} AND source = 'ACME' AND state <> 'ISSUED'`)
-        notify(tx, accountId, id)
+        const [due] = await tx.query<{ names: string }>(statement`UPDATE certificates SET next_time = ${clock.now()}
+          WHERE id = ${id} AND account_id ${is(accountId)} AND source = 'ACME' AND state <> 'ISSUED' RETURNING names`)
+        if (due) notify(tx, accountId, id, JSON.parse(due.names) as string[])
       })
     },
   }
@@ -309,85 +222,3 @@ const tooMany = (): Problem =>
     `The account may have ${LIMITS.uploadedCertificates} uploaded certificates. Delete those that are no longer needed.`,
     { metadata: { kind: 'CERTIFICATES', limit: String(LIMITS.uploadedCertificates) } },
   )
-
-function notify(tx: Transaction, accountId: string | null, id: string) {
-  if (accountId !== null) tx.notify(accountId, `certificates/${id}`)
-}
-
-type Goal = { wanted: readonly WantedName[]; directory: string; now: number }
-
-type Known = {
-  id: string
-  acme_name: string
-  account_id: string | null
-  wanted: number
-  directory: string | null
-  not_after: number | null
-}
-
-const knownNames = statement`
-  SELECT id, acme_name, account_id, wanted, directory, not_after FROM certificates WHERE source = 'ACME'`
-
-function isReconciled(rows: readonly Known[], { wanted, directory, now }: Goal): boolean {
-  const names = new Map(wanted.map((each) => [each.name, each]))
-  const isRight = (row: Known): boolean => {
-    const name = names.get(row.acme_name)
-    if (!name) return row.wanted === 0 && row.not_after !== null && row.not_after > now
-    const isOfCa = row.directory === null || row.directory === directory
-    return row.wanted === 1 && row.account_id === name.accountId && isOfCa
-  }
-  return rows.filter(({ acme_name }) => names.has(acme_name)).length === wanted.length && rows.every(isRight)
-}
-
-async function reconcile(tx: Transaction, { wanted, directory, now, newId }: Goal & { newId: NewId }) {
-  const rows = await tx.query<Known>(knownNames)
-  const known = new Map(rows.map((row) => [row.acme_name, row]))
-  for (const { name, accountId } of wanted) {
-    const row = known.get(name)
-    known.delete(name)
-    if (!row) await insert(tx, { id: newId(), name, accountId, now })
-    else await keep(tx, row, { accountId, directory, now })
-  }
-  const isValid = ({ not_after }: Known) => not_after !== null && not_after > now
-  const gone = [...known.values()]
-  for (const { id, account_id } of gone.filter(({ wanted }) => wanted === 1)) notify(tx, account_id, id)
-  const hidden = gone.filter((row) => row.wanted === 1 && isValid(row)).map(({ id }) => id)
-  const useless = gone.filter((row) => !isValid(row)).map(({ id }) => id)
-  for (const some of chunks(hidden)) {
-    await tx.query(statement`UPDATE certificates SET wanted = 0, lease_owner = NULL WHERE id IN (${list(some)})`)
-  }
-  for (const some of chunks(useless)) await tx.query(statement`DELETE FROM certificates WHERE id IN (${list(some)})`)
-}
-
-type Inserted = { id: string; name: string; accountId: string | null; now: number }
-
-async function insert(tx: Transaction, { id, name, accountId, now }: Inserted) {
-  await tx.query(statement`
-    INSERT INTO certificates (id, source, account_id, names, acme_name, state, next_time, create_time, update_time)
-    VALUES (${id}, 'ACME', ${accountId}, ${JSON.stringify([name])}, ${name}, 'PENDING', ${now}, ${now}, ${now})`)
-  notify(tx, accountId, id)
-}
-
-type Kept = { accountId: string | null; directory: string; now: number }
-
-async function keep(tx: Transaction, row: Known, { accountId, directory, now }: Kept) {
-  if (row.account_id !== accountId || row.wanted !== 1) {
-    notify(tx, row.account_id, row.id)
-    await tx.query(statement`UPDATE certificates SET account_id = ${accountId}, wanted = 1,
-      next_time = CASE WHEN state = 'ISSUED' THEN next_time ELSE ${now} END WHERE id = ${row.id}`)
-    notify(tx, accountId, row.id)
-  }
-  // The operator has chosen another CA. What was ordered at the one before is of no use.
-  if (row.directory !== null && row.directory !== directory) {
-    const state = row.not_after !== null && row.not_after > now ? 'RENEWING' : 'PENDING'
-    await tx.query(statement`UPDATE certificates SET directory = ${directory}, order_url = NULL, sealed_order_key = NULL,
-      state = ${state}, failure = NULL, attempts = 0, next_time = ${now} WHERE id = ${row.id}`)
-    notify(tx, accountId, row.id)
-  }
-}
-
-const CHUNK = 200
-
-function* chunks(ids: readonly string[]): Generator<string[]> {
-  for (let at = 0; at < ids.length; at += CHUNK) yield ids.slice(at, at + CHUNK)
-}

@@ -4,6 +4,7 @@ import type { Command } from '../command.ts'
 
 export const accountsCreate: Command = {
   name: 'accounts create',
+  audited: 'CREATE_ACCOUNT',
   positionals: ['NAME'],
   summary: 'Make an account',
   options: JSON_OPTION,

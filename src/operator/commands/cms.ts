@@ -3,6 +3,7 @@ import type { Command } from '../command.ts'
 
 export const cmsSet: Command = {
   name: 'cms set',
+  audited: 'CHANGE_CMS',
   positionals: ['NAME', 'URL'],
   summary: 'Register the address of a content-management install',
   options: { account: { type: 'string', describe: 'The account whose environments may name it.' } },

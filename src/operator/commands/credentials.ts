@@ -4,6 +4,7 @@ import { ROLE_OPTION, roleOption } from './users.ts'
 
 export const credentialsCreate: Command = {
   name: 'credentials create',
+  audited: 'CREATE_CREDENTIAL',
   positionals: [],
   summary: 'Issue a user id and password for the API',
   options: {

@@ -9,6 +9,7 @@ export const ROLE_OPTION: OptionForm = {
 
 export const usersCreate: Command = {
   name: 'users create',
+  audited: 'ADD_USER',
   positionals: ['EMAIL'],
   summary: 'Make a user of the portal, or let one join another account',
   options: {
@@ -29,6 +30,7 @@ export const usersCreate: Command = {
 
 export const usersResetPassword: Command = {
   name: 'users reset-password',
+  audited: 'RESET_PASSWORD',
   positionals: ['EMAIL'],
   summary: 'Give a user a new password and end their sessions',
   options: JSON_OPTION,
