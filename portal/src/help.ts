@@ -5,15 +5,19 @@ export const DOCS = '/docs/'
 /** By the part of the address that follows the account, the app or the environment; the first that fits is taken. */
 export const HELP: readonly (readonly [page: RegExp, help: string])[] = [
   [/\/settings\/webhooks$/, '/docs/guides/webhooks'],
+  [/\/settings\/repository$/, '/docs/guides/repositories'],
   [/\/settings\/schedules$/, '/docs/guides/schedules'],
   [/\/settings\/variables$/, '/docs/guides/variables'],
   [/\/settings\/domains$/, '/docs/guides/domains'],
   [/\/triggers$/, '/docs/guides/webhooks'],
+  [/\/publishes$/, '/docs/guides/publish-times'],
   [/\/builds\/[^/]+$/, '/docs/troubleshooting'],
   [/\/environments\/[^/]+(?:\/(?:builds|deployments|logs))?$/, '/docs/guides/deploy'],
   [/\/new-app$|\/new-environment$/, '/docs/guides/deploy'],
   [/^\/[^/]+\/api-access$/, '/docs/guides/api'],
   [/^\/[^/]+\/certificates$/, '/docs/guides/https'],
+  [/^\/[^/]+\/audit$/, '/docs/guides/audit-log'],
+  [/^\/[^/]+\/notifications$/, '/docs/guides/notices'],
   [/^\/[^/]+\/cluster$/, '/docs/operate/cluster'],
   [/^\/[^/]+\/usage$/, '/docs/reference/limits'],
 ]

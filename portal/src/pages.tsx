@@ -13,7 +13,9 @@ export const ACCOUNT_PAGES: readonly AccountPage[] = [
   { path: '/:account/users', Page: lazyPage(() => import('./pages/users/page.tsx')) },
   { path: '/:account/api-access', Page: lazyPage(() => import('./pages/api-access/page.tsx')) },
   { path: '/:account/certificates', Page: lazyPage(() => import('./pages/certificates/page.tsx')) },
+  { path: '/:account/notifications', Page: lazyPage(() => import('./pages/notifications/page.tsx')) },
   { path: '/:account/usage', Page: lazyPage(() => import('./pages/account-usage/page.tsx')) },
+  { path: '/:account/audit', Page: lazyPage(() => import('./pages/audit/page.tsx')) },
   { path: '/:account/cluster', Page: lazyPage(() => import('./pages/cluster/page.tsx')) },
   { path: '/me', Page: lazyPage(() => import('./pages/me/page.tsx')) },
 ]
@@ -43,6 +45,7 @@ export const ENVIRONMENT_PAGES: readonly EnvironmentPage[] = [
   { section: 'requests', title: 'Requests', key: 'r', Page: lazyPage(() => import('./pages/requests/page.tsx')) },
   { section: 'usage', title: 'Usage', key: 'u', Page: lazyPage(() => import('./pages/usage/page.tsx')) },
   { section: 'triggers', title: 'Triggers', key: 't', Page: lazyPage(() => import('./pages/triggers/page.tsx')) },
+  { section: 'publishes', title: 'Publishes', key: 'p', Page: lazyPage(() => import('./pages/publishes/page.tsx')) },
   {
     section: 'settings',
     title: 'General',
@@ -56,6 +59,13 @@ export const ENVIRONMENT_PAGES: readonly EnvironmentPage[] = [
     group: 'Settings',
     key: 'w',
     Page: lazyPage(() => import('./pages/webhooks/page.tsx')),
+  },
+  {
+    section: 'settings/repository',
+    title: 'Repository',
+    group: 'Settings',
+    key: 'y',
+    Page: lazyPage(() => import('./pages/repository/page.tsx')),
   },
   {
     section: 'settings/schedules',

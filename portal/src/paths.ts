@@ -5,8 +5,8 @@ export const appsPath = (account: string) => `/${account}/apps`
 export const newAppPath = (account: string) => `/${account}/new-app`
 export const appPath = (account: string, app: string) => `/${account}/apps/${app}`
 export const newEnvironmentPath = (account: string, app: string) => `/${account}/apps/${app}/new-environment`
-export const accountPath = (account: string, section: 'users' | 'api-access' | 'certificates' | 'usage' | 'cluster') =>
-  `/${account}/${section}`
+export const accountPath = (account: string, section: AccountSection) => `/${account}/${section}`
+type AccountSection = 'users' | 'api-access' | 'certificates' | 'notifications' | 'usage' | 'audit' | 'cluster'
 /** No account can have a name of two letters. */
 export const mePath = '/me'
 

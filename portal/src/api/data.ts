@@ -158,7 +158,7 @@ export type Action<Input, Output> = {
 
 /**
  * A writing request. `run` resolves to the response, or to undefined when it failed; `problem` then says why.
- * `refreshes` lists the resource names to fetch again without waiting for the stream of changes.
+ * `refreshes` lists the resource names to fetch again before that, without waiting for the stream of changes.
  */
 export function useAction<Input = void, Output = unknown>(
   work: (input: Input) => Promise<Output>,
@@ -167,9 +167,8 @@ export function useAction<Input = void, Output = unknown>(
   const client = useQueryClient()
   const mutation = useMutation({
     mutationFn: work,
-    onSettled: () => {
-      for (const name of refreshes) client.invalidateQueries({ queryKey: [name] })
-    },
+    // Awaited, so that what is pressed next acts on what is fresh, with its etag.
+    onSettled: () => Promise.all(refreshes.map((name) => client.invalidateQueries({ queryKey: [name] }))),
   })
   return {
     run: (input) => mutation.mutateAsync(input).catch(() => undefined),

@@ -9,11 +9,15 @@ type AccountLink = {
   below?: readonly string[]
 }
 
-export const accountLinks = ({ account, isOperator }: Pick<Known, 'account' | 'isOperator'>): AccountLink[] => [
+type Session = Pick<Known, 'account' | 'isOperator' | 'canOwn'>
+
+export const accountLinks = ({ account, isOperator, canOwn }: Session): AccountLink[] => [
   { text: 'Apps', href: appsPath(account), below: [newAppPath(account)] },
   { text: 'Users', href: accountPath(account, 'users') },
   { text: 'API access', href: accountPath(account, 'api-access') },
   { text: 'Certificates', href: accountPath(account, 'certificates') },
+  { text: 'Notifications', href: accountPath(account, 'notifications') },
   { text: 'Usage', href: accountPath(account, 'usage') },
+  ...(canOwn ? [{ text: 'Audit log', href: accountPath(account, 'audit') }] : []),
   ...(isOperator ? [{ text: 'Cluster', href: accountPath(account, 'cluster') }] : []),
 ]

@@ -38,8 +38,9 @@ test('an app that changed refreshes its list of environments', () => {
 })
 
 test('whatever happens in an app of the account refreshes the list over all apps, and nothing elsewhere does', () => {
-  const all = 'accounts/a/apps/-/environments'
-  for (const name of ['accounts/a/apps/b', E, `${E}/operations/o`, `${E}/domains`]) assert.ok(isAffected(all, name))
-  for (const name of ['accounts/aa/apps/b', 'accounts/a/users/u', 'accounts/a/credentials/c'])
-    assert.ok(!isAffected(all, name))
+  for (const all of ['accounts/a/apps/-/environments', 'accounts/a/runningOperations']) {
+    for (const name of ['accounts/a/apps/b', E, `${E}/operations/o`, `${E}/domains`]) assert.ok(isAffected(all, name))
+    for (const name of ['accounts/aa/apps/b', 'accounts/a/users/u', 'accounts/a/credentials/c'])
+      assert.ok(!isAffected(all, name))
+  }
 })

@@ -7,15 +7,18 @@ const ENVIRONMENT = /^accounts\/[^/]+\/apps\/[^/]+\/environments\/[^/]+/
 const APP = /^accounts\/[^/]+\/apps\/[^/]+$/
 const MADE_BY_OPERATIONS = /^\/(?:builds|deployments)(?:\/[^/]+)?$/
 
+const OVER_ALL_APPS = /^(accounts\/[^/]+\/)(?:apps\/-\/|runningOperations$)/
+
 /** A list over all apps of an account: any change in any of them may affect it. */
-export const isOverAllApps = (key: string): boolean => /^accounts\/[^/]+\/apps\/-\//.test(key)
+export const isOverAllApps = (key: string): boolean => OVER_ALL_APPS.test(key)
 
 /** Whether what is cached under `key` may be outdated after a change of `name`. */
 export function isAffected(key: string, name: string): boolean {
   if (key === name || key === parentOf(name)) return true
   // Checks of domains are outdated when the list of domains may have changed.
   if (key === `${name}:check`) return true
-  if (isOverAllApps(key)) return name.startsWith(key.slice(0, key.indexOf('-/')))
+  const [, account] = OVER_ALL_APPS.exec(key) ?? []
+  if (account !== undefined) return name.startsWith(`${account}apps/`)
   const environment = ENVIRONMENT.exec(name)?.[0]
   // A deleted app has no environments.
   if (environment === undefined) return APP.test(name) && key === `${name}/environments`

@@ -33,7 +33,7 @@ export function environmentState(environment: Environment, deployment?: Deployme
   if (deployment?.instance?.state === 'CRASH_LOOP')
     return { tone: 'bad', word: 'Keeps crashing', detail: 'The app crashes repeatedly; its log says why.' }
   if (deployment?.instance?.state === 'RESTARTING') return { tone: 'warn', word: 'Restarting' }
-  if (latest?.reason === 'SUSPICIOUS_OUTPUT')
+  if (latest?.reason === 'SUSPICIOUS_OUTPUT' || latest?.reason === 'CHECK_FAILED')
     return { tone: 'warn', word: 'Live, last build held', detail: 'Visitors get the deployment before it.' }
   if (failed) {
     const [word, detail] = !isNoBuild(latest.build)
@@ -61,6 +61,7 @@ const WORKING: Record<Trigger, string> = {
   REBUILD: 'Rebuilding',
   CLEAN_REBUILD: 'Rebuilding',
   ACTIVATE: 'Switching',
+  PROMOTE: 'Being promoted',
   PURGE_CACHE: 'Purging',
 }
 
@@ -72,6 +73,7 @@ export const TRIGGER_WORDS: Record<Trigger, string> = {
   REBUILD: 'Rebuild',
   CLEAN_REBUILD: 'Clean Rebuild',
   ACTIVATE: 'Activate',
+  PROMOTE: 'Promote',
   PURGE_CACHE: 'Purge cache',
 }
 
@@ -80,6 +82,7 @@ const ENDED_ON_PURPOSE = {
   OPERATION_CANCELLED: 'cancelled',
   SUPERSEDED: 'superseded',
   SUSPICIOUS_OUTPUT: 'held',
+  CHECK_FAILED: 'held',
 } as const
 
 export type Outcome = 'running' | 'well' | 'failed' | 'cancelled' | 'superseded' | 'held'
@@ -155,7 +158,7 @@ const RESTART_PHASES: readonly Phase[] = ['QUEUED', 'STARTING', 'SWITCHING']
 /** The phases that an operation of this kind goes through, in order; empty for one without steps. */
 export function phasesOf(trigger: Trigger): readonly Phase[] {
   if (trigger === 'UPLOAD' || trigger === 'REBUILD' || trigger === 'CLEAN_REBUILD') return BUILD_PHASES
-  return trigger === 'ACTIVATE' || trigger === 'UPDATE' ? RESTART_PHASES : []
+  return trigger === 'ACTIVATE' || trigger === 'PROMOTE' || trigger === 'UPDATE' ? RESTART_PHASES : []
 }
 
 export type Step = { phase: Phase; state: 'done' | 'now' | 'ahead' | 'failed' | 'skipped'; seconds?: number }

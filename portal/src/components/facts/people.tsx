@@ -3,7 +3,7 @@
  * direction marks in one do not reorder the text around it.
  */
 import { shortSha } from '../../api/names.ts'
-import type { Commit, Requester } from '../../api/types.ts'
+import type { Commit, PromotedFrom, Requester } from '../../api/types.ts'
 import css from './people.module.css'
 
 /** Shown for all but users, since a credential can have an e-mail address as its name. */
@@ -12,6 +12,7 @@ const KINDS: Record<Requester['kind'], string> = {
   CREDENTIAL: 'credential ',
   WEBHOOK: 'webhook ',
   SCHEDULE: 'schedule ',
+  REPOSITORY: 'repository ',
   APP: '',
   SERVICE: '',
 }
@@ -29,11 +30,11 @@ export function By({ requester, isKindShown = false }: ByProps) {
   )
 }
 
-type SentProps = { message: string; commit: Commit | null }
+type SentProps = { message: string; commit: Commit | null; promotedFrom?: PromotedFrom | undefined }
 
-/** The message, and below it the commit and its branch. */
-export function Sent({ message, commit }: SentProps) {
-  if (message === '' && !commit) return null
+/** The message, and below it the commit and its branch, and where it was promoted from. */
+export function Sent({ message, commit, promotedFrom }: SentProps) {
+  if (message === '' && !commit && !promotedFrom) return null
   return (
     <span className={css.sent}>
       {message !== '' && (
@@ -42,15 +43,21 @@ export function Sent({ message, commit }: SentProps) {
         </bdi>
       )}
       {commit && <CommitLine commit={commit} />}
+      {promotedFrom && (
+        <span className={css.commit}>
+          <span>promoted from</span> <bdi className={css.branch}>{promotedFrom.displayName}</bdi>
+        </span>
+      )}
     </span>
   )
 }
 
-export function CommitLine({ commit: { sha, branch, isDirty } }: { commit: Commit }) {
+export function CommitLine({ commit: { sha, branch, author, repository, isDirty } }: { commit: Commit }) {
   return (
     <span className={css.commit}>
-      <code title={sha}>{shortSha(sha)}</code>
+      <code title={repository === undefined ? sha : `${sha} of ${repository}`}>{shortSha(sha)}</code>
       {branch !== undefined && <bdi className={css.branch}>{branch}</bdi>}
+      {author !== undefined && <bdi className={css.branch}>{author}</bdi>}
       {isDirty && <span title="What was sent differs from the commit">with changes</span>}
     </span>
   )

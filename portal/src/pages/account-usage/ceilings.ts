@@ -19,7 +19,10 @@ const WORDS: Record<Counted['kind'], { word: string; about: string }> = {
   DOMAINS: { word: 'Custom domains', about: 'of all environments' },
   CREDENTIALS: { word: 'API credentials', about: 'revoke those that are not used' },
   AWAKE_APPS: { word: 'Apps awake', about: 'one more puts the longest unvisited one to sleep' },
-  APP_MEMORY: { word: 'Memory of awake apps', about: 'above it the longest unvisited ones sleep' },
+  APP_MEMORY: {
+    word: 'Memory of apps',
+    about: 'with those that keep theirs while they sleep; above it the longest unvisited ones are stopped',
+  },
   RUNNING_BUILDS: { word: 'Running builds', about: 'others wait for their turn' },
 }
 

@@ -13,7 +13,11 @@ type Props = { title: string; children: ReactNode; onDone(): void; done?: string
 export function ShownOnce({ title, children, onDone, done = 'I have kept it' }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   const id = useId()
-  useEffect(() => heading.current?.focus(), [])
+  useEffect(() => {
+    // After the closed dialog has returned the focus.
+    const timer = setTimeout(() => heading.current?.focus())
+    return () => clearTimeout(timer)
+  }, [])
   return (
     <section className={css.once} aria-labelledby={id}>
       <h2 ref={heading} id={id} tabIndex={-1} className={css.title}>

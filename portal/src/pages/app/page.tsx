@@ -1,4 +1,4 @@
-/** One app: its environments, and its deletion. */
+/** One app: its environments and previews, and its deletion. */
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
 import { useApps, useList, useRegions, useResource } from '../../api/data.ts'
@@ -19,7 +19,11 @@ import type { AccountPageProps } from '../../page-props.ts'
 import { appsPath, newEnvironmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { EnvironmentRows } from '../apps/environment-rows.tsx'
+import { useTraffic } from '../apps/traffic/use-traffic.ts'
 import { NotFound } from '../not-found.tsx'
+import { PreviewSettings } from './preview-settings.tsx'
+import { Previews } from './previews.tsx'
+import { Push } from './push.tsx'
 
 export default function AppPage({ app: id = '' }: AccountPageProps) {
   const { account, canWrite } = useSession()
@@ -30,7 +34,10 @@ export default function AppPage({ app: id = '' }: AccountPageProps) {
     query: { orderBy: 'createTime' },
   })
   const apps = useApps(account)
+  const { dayOf } = useTraffic(account)
   const regions = useRegions()
+  const previews = environments.items?.filter(({ preview }) => preview) ?? []
+  const others = environments.items?.filter(({ preview }) => !preview)
 
   if (!app.data && app.problem?.status === 404) return <NotFound title="There is no such app" />
   return (
@@ -50,27 +57,35 @@ export default function AppPage({ app: id = '' }: AccountPageProps) {
         <NoEnvironment account={account} app={id} canWrite={canWrite} />
       ) : (
         <Panel title="Environments" flush>
-          {environments.items ? (
-            <EnvironmentRows environments={environments.items} label={`Environments of ${id}`} />
+          {others ? (
+            <EnvironmentRows environments={others} label={`Environments of ${id}`} dayOf={dayOf} />
           ) : (
-            <SkeletonRows count={2} height={48} />
+            <SkeletonRows count={2} height={64} />
           )}
         </Panel>
       )}
-      {apps && (
-        <Panel title="Details">
-          <Facts>
-            <Fact name="Created">{app.data ? <Time at={app.data.createTime} /> : <Skeleton />}</Fact>
-            {areRegionsShown(apps) && (
-              <Fact name="Region">
-                {app.data && regions ? regionName(regions, app.data.region) : <Skeleton width={14} />}
+      {/* All at once, so that nothing moves. */}
+      {app.data && apps && others && (
+        <>
+          {previews.length > 0 && (
+            <Previews previews={previews} targets={others} canWrite={canWrite} refresh={environments.refresh} />
+          )}
+          {canWrite && <Push account={account} app={id} environments={others} />}
+          <Panel title="Details">
+            <Facts>
+              <Fact name="Created">
+                <Time at={app.data.createTime} />
               </Fact>
-            )}
-          </Facts>
-        </Panel>
-      )}
-      {canWrite && apps && environments.items && (
-        <Delete account={account} app={id} etag={app.data?.etag} environments={environments.items} />
+              {areRegionsShown(apps) && (
+                <Fact name="Region">{regions ? regionName(regions, app.data.region) : <Skeleton width={14} />}</Fact>
+              )}
+            </Facts>
+          </Panel>
+          {canWrite && others.length > 0 && <PreviewSettings app={app.data} environments={others} />}
+          {canWrite && (
+            <Delete account={account} app={id} etag={app.data.etag} environments={environments.items ?? []} />
+          )}
+        </>
       )}
     </Page>
   )

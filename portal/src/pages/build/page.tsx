@@ -4,11 +4,14 @@ import { useResource } from '../../api/data.ts'
 import { buildState, PHASE_WORDS, stepsOf, TRIGGER_WORDS, waitingRefreshMs } from '../../api/live/state.ts'
 import { type Place, shortId } from '../../api/names.ts'
 import type { Build, Environment, Phase } from '../../api/types.ts'
+import { ExternalLink } from '../../components/controls/button.tsx'
+import { CheckReport } from '../../components/facts/check-report.tsx'
 import { HeldNote } from '../../components/facts/held-note.tsx'
 import { By, Sent } from '../../components/facts/people.tsx'
 import { Phases } from '../../components/facts/phases.tsx'
 import { StatePill } from '../../components/facts/state-pill.tsx'
 import { Took } from '../../components/facts/time.tsx'
+import { LiveNote } from '../../components/feedback/live-note.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Warnings } from '../../components/feedback/warnings.tsx'
@@ -22,6 +25,7 @@ import { NotFound } from '../not-found.tsx'
 import { BuildButtons, useBuildActions } from './actions.tsx'
 import { Details } from './details.tsx'
 import { FailureNote, FirstFailureNote } from './failure.tsx'
+import { FromSnapshotNote } from './from-snapshot.tsx'
 import css from './page.module.css'
 import { TimeBar } from './time-bar.tsx'
 import { timesOf } from './times.ts'
@@ -63,9 +67,12 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
       <ProblemNote problem={actions.problem} />
       {build ? (
         <>
-          <Sent message={build.message} commit={build.commit} />
+          <Sent message={build.message} commit={build.commit} promotedFrom={build.promotedFrom} />
+          <Live place={place} build={build} />
           <Warnings build={build} />
           {build.held && <Held place={place} build={build} held={build.held} />}
+          <Checked place={place} build={build} />
+          <FromSnapshotNote place={place} build={build} />
           {!build.failure && <FirstFailureNote build={build} />}
           {build.failure && <FailureNote failure={build.failure} onJump={(number) => setAsked({ number })} />}
           <Panel title="Time" actions={<Summary build={build} />}>
@@ -90,12 +97,31 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
   )
 }
 
+/** Where visitors see what this build made, for as long as it is live. */
+function Live({ place, build }: { place: Place; build: Build }) {
+  const { data: environment } = useResource<Environment>(place.name)
+  if (!environment?.url || environment.state !== 'LIVE' || environment.build !== build.name) return null
+  return (
+    <LiveNote>
+      This build is live: <ExternalLink href={environment.url}>{environment.url}</ExternalLink>
+    </LiveNote>
+  )
+}
+
 /** The note with its action is shown while this is the held build of the environment. */
 function Held({ place, build, held }: { place: Place; build: Build; held: NonNullable<Build['held']> }) {
   const { data: environment } = useResource<Environment>(place.name)
   if (environment?.held?.build === build.name)
     return <HeldNote place={place} held={environment.held} retry={environment.retry} />
   return <Warnings build={{ warnings: [`It was held and did not go live. ${held.message}`] }} />
+}
+
+/** Of the build that is live or held: its deployment is known then. */
+function Checked({ place, build }: { place: Place; build: Build }) {
+  const { data: environment } = useResource<Environment>(place.name)
+  const { held } = environment ?? {}
+  if (held?.build === build.name) return <CheckReport name={held.deployment} />
+  return environment?.build === build.name ? <CheckReport name={environment.deployment} /> : null
 }
 
 function Summary({ build }: { build: Build }) {

@@ -45,7 +45,13 @@ export function BuildTable({ place, builds, live }: Props) {
         </span>
       ),
     },
-    { head: 'Message', grow: true, cell: ({ message, commit }) => <Sent message={message} commit={commit} /> },
+    {
+      head: 'Message',
+      grow: true,
+      cell: ({ message, commit, promotedFrom }) => (
+        <Sent message={message} commit={commit} promotedFrom={promotedFrom} />
+      ),
+    },
     {
       head: 'Took',
       align: 'right',

@@ -18,9 +18,11 @@ type Props = {
   live: Deployment | undefined
   /** Only for users who may write. */
   onActivate: ((deployment: Deployment) => void) | undefined
+  /** Shows what the check of its pages has found. */
+  onCheck(name: string): void
 }
 
-export function DeploymentTable({ place, deployments, live, onActivate }: Props) {
+export function DeploymentTable({ place, deployments, live, onActivate, onCheck }: Props) {
   const columns: Column<Deployment>[] = [
     { head: 'Deployment', cell: ({ name }) => <code>{shortId(name)}</code> },
     { head: 'State', cell: (deployment) => <StatePill shown={deploymentState(deployment)} /> },
@@ -41,7 +43,13 @@ export function DeploymentTable({ place, deployments, live, onActivate }: Props)
         </span>
       ),
     },
-    { head: 'Message', grow: true, cell: ({ message, commit }) => <Sent message={message} commit={commit} /> },
+    {
+      head: 'Message',
+      grow: true,
+      cell: ({ message, commit, promotedFrom }) => (
+        <Sent message={message} commit={commit} promotedFrom={promotedFrom} />
+      ),
+    },
     {
       head: 'Live',
       cell: ({ state, liveTime, retireTime }) => (
@@ -54,6 +62,15 @@ export function DeploymentTable({ place, deployments, live, onActivate }: Props)
           )}
         </span>
       ),
+    },
+    {
+      head: 'Check',
+      cell: ({ name, trigger }) =>
+        CHECKED.has(trigger) ? (
+          <Button small onClick={() => onCheck(name)}>
+            Show<span className="sr-only"> the check of {shortId(name)}</span>
+          </Button>
+        ) : null,
     },
     {
       head: 'Make live',
@@ -76,6 +93,9 @@ export function DeploymentTable({ place, deployments, live, onActivate }: Props)
   ]
   return <Table label="Deployments" columns={columns} items={deployments} keyOf={({ name }) => name} />
 }
+
+/** Rollbacks and changes of variables are not checked. */
+const CHECKED: ReadonlySet<Deployment['trigger']> = new Set(['UPLOAD', 'REBUILD', 'CLEAN_REBUILD', 'PROMOTE'])
 
 const Never = () => (
   <span className={css.quiet}>

@@ -7,6 +7,7 @@ import type { Place } from '../../api/names.ts'
 import type { Deployment, Environment, Operation } from '../../api/types.ts'
 import { useConfirm } from '../../components/controls/confirm.tsx'
 import { More } from '../../components/controls/more.tsx'
+import { CheckReport } from '../../components/facts/check-report.tsx'
 import { OperationProgress } from '../../components/facts/operation.tsx'
 import { PinNote } from '../../components/facts/pin-note.tsx'
 import { uploadFirst } from '../../components/facts/upload-first.tsx'
@@ -27,6 +28,7 @@ export default function DeploymentsPage({ place }: EnvironmentPageProps) {
   const deployments = useList<Deployment>(`${place.name}/deployments`, 'deployments')
   const operations = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: 8 })
   const [started, setStarted] = useState<string>()
+  const [lookedAt, setLookedAt] = useState<string>()
   const confirm = useConfirm()
   const live = deployments.items?.find(({ state }) => state === 'LIVE')
   const running = operations.items?.find((operation) => outcomeOf(operation) === 'running')?.name
@@ -60,11 +62,13 @@ export default function DeploymentsPage({ place }: EnvironmentPageProps) {
             deployments={deployments.items}
             live={live}
             onActivate={canWrite ? activate : undefined}
+            onCheck={setLookedAt}
           />
         ) : (
           <SkeletonRows count={6} height={45} />
         )}
       </Panel>
+      {lookedAt && <CheckReport key={lookedAt} name={lookedAt} isAsked />}
       <More of={deployments}>Show older deployments</More>
     </Page>
   )

@@ -11,7 +11,11 @@ export function deploymentState({ state, instance }: Deployment): Shown {
     case 'FAILED':
       return { tone: 'bad', word: 'Failed' }
     case 'HELD':
-      return { tone: 'warn', word: 'Held', detail: 'Its output looks wrong, so it was not made live.' }
+      return {
+        tone: 'warn',
+        word: 'Held',
+        detail: 'Its output looks wrong, or pages are broken, so it was not made live.',
+      }
     case 'LIVE':
       return liveState(instance?.state)
   }

@@ -18,12 +18,13 @@ import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../not-found.tsx'
 import { type Variable, VariableRows } from './variable-rows.tsx'
 
-const FIELDS = ['displayName', 'cmsEnvironment', 'rootDirectory']
+const FIELDS = ['displayName', 'branch', 'cmsEnvironment', 'rootDirectory']
 
 export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
   const { account, canWrite } = useSession()
   const [, go] = useLocation()
   const [displayName, setDisplayName] = useState('')
+  const [branch, setBranch] = useState('')
   const [chosenCms, setCms] = useState<string>()
   const [rootDirectory, setRootDirectory] = useState('')
   const [variables, setVariables] = useState<Variable[]>([])
@@ -36,7 +37,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
   const given = variables.filter(({ key }) => key !== '')
   const body: NewEnvironment = {
     displayName,
-    branch: 'uploadable',
+    branch: branch.trim() || 'uploadable',
     cmsEnvironment,
     ...(rootDirectory ? { rootDirectory } : {}),
     ...(given.length > 0 ? { shellVariables: given.map(({ id: _, ...variable }) => variable) } : {}),
@@ -74,6 +75,18 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
           required
         />
         <TextField
+          label="Git branch (optional)"
+          name="branch"
+          value={branch}
+          onChange={(event) => setBranch(event.target.value)}
+          problem={create.problem}
+          hint="Pushes to it are deployed here: main. Without one, archives are uploaded."
+          maxLength={200}
+          autoComplete="off"
+          autoCapitalize="none"
+          mono
+        />
+        <TextField
           label="CMS install (optional)"
           name="cmsEnvironment"
           value={chosenCms ?? suggestedCms}
@@ -108,6 +121,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
             account,
             app,
             cms: cmsEnvironment,
+            branch: branch.trim() || undefined,
             root: rootDirectory || undefined,
           })}
           method="POST"

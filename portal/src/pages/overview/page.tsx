@@ -8,10 +8,10 @@ import { HeldNote, RetryNote } from '../../components/facts/held-note.tsx'
 import { OperationProgress, OperationView } from '../../components/facts/operation.tsx'
 import { PinNote } from '../../components/facts/pin-note.tsx'
 import { StatePill } from '../../components/facts/state-pill.tsx'
+import { LiveNote } from '../../components/feedback/live-note.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Warnings } from '../../components/feedback/warnings.tsx'
-import { Icon } from '../../components/layout/icon.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import type { EnvironmentPageProps } from '../../page-props.ts'
@@ -19,7 +19,6 @@ import { useSession } from '../../session/session.tsx'
 import { ActionButtons, type EnvironmentActions, useEnvironmentActions } from './actions.tsx'
 import { Details } from './details.tsx'
 import { DropZone } from './drop-zone.tsx'
-import css from './page.module.css'
 import { RecentOperations } from './recent-operations.tsx'
 
 const RECENT = 8
@@ -119,16 +118,13 @@ function JustLive({ environment, newest }: { environment: Environment; newest: O
   const isFresh = newest.done && isBuild && outcomeOf(newest) === 'well' && environment.state === 'LIVE'
   if (!isFresh) return null
   return (
-    <p className={css.live} role="status">
-      <Icon name="check" />
-      <span>
-        {newest.metadata.unchanged
-          ? 'The last build produced the same output: nothing changed for visitors.'
-          : 'The last build is live.'}{' '}
-        <a href={environment.url} target="_blank" rel="noopener noreferrer">
-          Open the site
-        </a>
-      </span>
-    </p>
+    <LiveNote>
+      {newest.metadata.unchanged
+        ? 'The last build produced the same output: nothing changed for visitors.'
+        : 'The last build is live.'}{' '}
+      <a href={environment.url} target="_blank" rel="noopener noreferrer">
+        Open the site
+      </a>
+    </LiveNote>
   )
 }

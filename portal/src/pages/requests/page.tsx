@@ -1,14 +1,14 @@
 /** What visitors asked for, and what they got, live. */
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { useResource } from '../../api/data.ts'
 import { at, headland } from '../../api/headland.ts'
 import type { Place } from '../../api/names.ts'
 import type { Build, Environment } from '../../api/types.ts'
+import { AddressSearch } from '../../components/controls/address-search.tsx'
 import { Button, ExternalLink } from '../../components/controls/button.tsx'
 import { Choices } from '../../components/controls/choices.tsx'
 import { More } from '../../components/controls/more.tsx'
-import { SearchField } from '../../components/controls/search-field.tsx'
 import { counted } from '../../components/facts/format.ts'
 import { Empty } from '../../components/feedback/empty.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
@@ -25,8 +25,6 @@ import { type Filter, useRequests } from './use-requests.ts'
 import { STATUSES, type StatusClass, statusIn } from './words.ts'
 
 const MAX_PATH_LENGTH = 200
-/** After the last key that was pressed. */
-const TYPED_MS = 300
 
 export default function RequestsPage({ place }: EnvironmentPageProps) {
   const [search] = useSearchParams()
@@ -38,7 +36,7 @@ export default function RequestsPage({ place }: EnvironmentPageProps) {
     <Page title="Requests">
       <div className={css.filters}>
         <Statuses place={place} status={status} path={path} />
-        <PathField path={path} />
+        <AddressSearch label="Path, as /blog*" parameter="path" maxLength={MAX_PATH_LENGTH} />
         <Button icon={isPaused ? undefined : 'pause'} aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           {isPaused ? 'Go on' : 'Pause'}
         </Button>
@@ -103,28 +101,6 @@ function Statuses({ place, status, path }: StatusesProps) {
   }
   const choices = [undefined, ...STATUSES].map((to) => ({ text: to ?? 'All', href: href(to), isChosen: to === status }))
   return <Choices label="Status" choices={choices} />
-}
-
-/** What is typed becomes part of the address a moment later. */
-function PathField({ path = '' }: { path: string | undefined }) {
-  const [, setSearch] = useSearchParams()
-  const [typed, setTyped] = useState(path)
-  useEffect(() => {
-    if (typed === path) return
-    const timer = setTimeout(() => {
-      setSearch(
-        (before) => {
-          const next = new URLSearchParams(before)
-          if (typed) next.set('path', typed.slice(0, MAX_PATH_LENGTH))
-          else next.delete('path')
-          return next
-        },
-        { replace: true },
-      )
-    }, TYPED_MS)
-    return () => clearTimeout(timer)
-  }, [typed, path, setSearch])
-  return <SearchField label="Path, as /blog*" value={typed} onChange={setTyped} />
 }
 
 function NoRequests({ place, environment }: { place: Place; environment: Environment | undefined }) {

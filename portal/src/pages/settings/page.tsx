@@ -20,11 +20,20 @@ import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import type { EnvironmentPageProps } from '../../page-props.ts'
 import { appPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
+import { Badge } from './badge.tsx'
+import { ContentSnapshots } from './content-snapshots.tsx'
 import { Instances } from './instances.tsx'
+import { LearnedCaching } from './learned-caching.tsx'
+import { PromotionChecks } from './promotion-checks.tsx'
 import { SuspiciousOutput } from './suspicious-output.tsx'
 import { Visibility } from './visibility.tsx'
 
-const LABELS = { displayName: 'Name', cmsEnvironment: 'CMS install', rootDirectory: 'Folder of the app' } as const
+const LABELS = {
+  displayName: 'Name',
+  branch: 'Git branch',
+  cmsEnvironment: 'CMS install',
+  rootDirectory: 'Folder of the app',
+} as const
 type Field = keyof typeof LABELS
 const FIELDS = Object.keys(LABELS) as Field[]
 
@@ -39,8 +48,12 @@ export default function SettingsPage({ place }: EnvironmentPageProps) {
         {environment && (canWrite ? <Change environment={environment} /> : <Read environment={environment} />)}
       </Panel>
       {environment && <Visibility environment={environment} canWrite={canWrite} />}
+      {environment && <Badge environment={environment} canWrite={canWrite} />}
       {environment && <Instances environment={environment} canWrite={canWrite} />}
+      {environment && <LearnedCaching environment={environment} canWrite={canWrite} />}
       {environment && <SuspiciousOutput environment={environment} canWrite={canWrite} />}
+      {environment && <PromotionChecks environment={environment} canWrite={canWrite} />}
+      {environment && <ContentSnapshots environment={environment} canWrite={canWrite} />}
       {canWrite && environment && environment.state !== 'DELETING' && (
         <Delete place={place} environment={environment} />
       )}
@@ -51,6 +64,7 @@ export default function SettingsPage({ place }: EnvironmentPageProps) {
 const Read = ({ environment }: { environment: Environment }) => (
   <Facts>
     <Fact name="Name">{environment.displayName}</Fact>
+    <Fact name="Git branch">{environment.branch === 'uploadable' ? 'none' : environment.branch}</Fact>
     <Fact name="CMS install">{environment.cmsEnvironment}</Fact>
     <Fact name="Folder of the app">{environment.rootDirectory || 'the top of the archive'}</Fact>
   </Facts>
@@ -103,6 +117,14 @@ function Change({ environment }: { environment: Environment }) {
   return (
     <Form label="Environment" onSubmit={() => submit()}>
       <TextField {...input('displayName')} maxLength={100} required />
+      <TextField
+        {...input('branch')}
+        maxLength={200}
+        required
+        mono
+        autoCapitalize="none"
+        hint="Pushes to it are deployed here: main. Write uploadable for none."
+      />
       <TextField
         {...input('cmsEnvironment')}
         maxLength={100}

@@ -3,16 +3,21 @@ import { useMemo } from 'react'
 import { useList } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import type { Operation, RecordedTrigger } from '../../api/types.ts'
-import { By } from '../../components/facts/people.tsx'
+import { By, Sent } from '../../components/facts/people.tsx'
 import { Pill } from '../../components/facts/pill.tsx'
 import { Time } from '../../components/facts/time.tsx'
 import { type Column, Table } from '../../components/layout/table.tsx'
 import { OperationCell } from './operation-cell.tsx'
 import css from './trigger-table.module.css'
-import { ACTIONS, purgedInWords, reasonInWords, SOURCES } from './words.ts'
+import { purgedInWords, RECORDED, reasonInWords, SOURCES } from './words.ts'
 
 /** Enough operations to show the result of most entries with one request. */
 const OPERATIONS = 100
+
+const COMMIT: Column<RecordedTrigger> = {
+  head: 'Commit',
+  cell: ({ commit }) => <Sent message={commit?.subject ?? ''} commit={commit} />,
+}
 
 export function TriggerTable({ place, triggers }: { place: Place; triggers: readonly RecordedTrigger[] }) {
   const { items } = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: OPERATIONS })
@@ -22,7 +27,15 @@ export function TriggerTable({ place, triggers }: { place: Place; triggers: read
       head: 'What',
       cell: (trigger) => (
         <span className={css.what}>
-          <span className={css.action}>{ACTIONS[trigger.action]}</span>
+          <span className={css.action}>
+            {RECORDED[trigger.action]}
+            {trigger.forced && ', forced'}
+          </span>
+          {trigger.fromSnapshot && (
+            <span className={css.small}>
+              from the content of <Time at={trigger.fromSnapshot} />
+            </span>
+          )}
           {trigger.purged && <span className={css.small}>{purgedInWords(trigger)}</span>}
         </span>
       ),
@@ -36,6 +49,7 @@ export function TriggerTable({ place, triggers }: { place: Place; triggers: read
         </span>
       ),
     },
+    ...(triggers.some(({ commit }) => commit) ? [COMMIT] : []),
     { head: 'Caller', grow: true, cell: (trigger) => <Caller trigger={trigger} /> },
     { head: 'Answer', cell: (trigger) => <AnswerCell trigger={trigger} /> },
     {

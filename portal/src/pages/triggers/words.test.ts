@@ -25,6 +25,15 @@ test('a purge is shown by its first paths and tags, and how many more there were
   assert.equal(purge({ count: 0 }), 'the whole site')
   assert.equal(purge({ paths: ['/a'], tags: ['posts'], count: 2 }), '/a, tag posts')
   assert.equal(purge({ paths: ['/a', '/b', '/c', '/d'], count: 40 }), '/a, /b, /c and 37 more')
+  const content = ['WordPress page 1', 'WordPress page 2', 'WordPress post 3', 'WordPress post 4']
+  assert.equal(
+    purge({ tags: ['content:all'], content: content.slice(0, 1), count: 9 }),
+    'pages that show WordPress page 1',
+  )
+  assert.equal(
+    purge({ content, count: 9 }),
+    'pages that show WordPress page 1, WordPress page 2, WordPress post 3 and 1 more',
+  )
 })
 
 test('tags that Next.js derives from paths are shown as the pages that they mean', () => {

@@ -1,16 +1,22 @@
 /** Entries of the ledger in words. */
-import type { RecordedTrigger, TriggerAction, TriggerSource } from '../../api/types.ts'
+import type { RecordedAction, RecordedTrigger, TriggerAction, TriggerSource } from '../../api/types.ts'
 
+/** What schedules and webhooks can ask for. */
 export const ACTIONS: Record<TriggerAction, string> = {
   REBUILD: 'Rebuild',
   CLEAN_REBUILD: 'Clean Rebuild',
   PURGE_CACHE: 'Purge cache',
 }
 
+/** What the ledger records: no schedule or webhook asks for the last one. */
+export const RECORDED: Record<RecordedAction, string> = { ...ACTIONS, DEPLOY: 'Deploy' }
+
 export const SOURCES: Record<TriggerSource, string> = {
   WEBHOOK: 'Webhook',
   API: 'API',
   SCHEDULE: 'Schedule',
+  REPOSITORY: 'Repository',
+  PUSH: 'Push',
   APP: 'App',
   SERVICE: 'Headland',
 }
@@ -25,6 +31,12 @@ export const REASONS: Readonly<Record<string, string>> = {
   TOO_MANY_TRIGGERS: 'the webhooks were called too often; the calls after this one are not listed',
   STORAGE_UNAVAILABLE: 'the machine could not record it',
   SCHEDULE_OVERLAPS: 'the build of its last run was not done yet',
+  REPOSITORY_AUTHENTICATION_FAILED: 'the repository is not there, or may not be read with the stored token or key',
+  REPOSITORY_BRANCH_NOT_FOUND: 'the repository has no such branch',
+  REPOSITORY_HOST_KEY_CHANGED: 'the server of the repository shows another key than before',
+  REPOSITORY_TOO_LARGE: 'the commit is too large to be fetched, or took too long',
+  REPOSITORY_UNREACHABLE: 'the server of the repository did not answer',
+  REPOSITORY_FETCH_FAILED: 'git could not fetch the branch',
   ENVIRONMENT_DELETING: 'the environment is being deleted',
 }
 
@@ -59,12 +71,18 @@ function pathOf(steps: readonly string[]): string {
   return shown === '' || shown === 'index' ? '/' : `/${shown}`
 }
 
+function someOf(names: readonly string[]): string {
+  const rest = names.length - SHOWN_AT_ONCE
+  return `${names.slice(0, SHOWN_AT_ONCE).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}
+
 /**
  * The target of a purge, and whether the app itself requested it: `the whole site, by the app`, `/news and 37 more`.
  */
 export function purgedInWords({ purged, source }: Pick<RecordedTrigger, 'purged' | 'source'>): string {
   if (!purged) return ''
-  const { paths = [], tags = [], count } = purged
+  const { paths = [], tags = [], content, count } = purged
+  if (content) return `pages that show ${someOf(content)}`
   const words = [...new Set([...paths, ...tags.map(tagInWords)])]
   const isAll = count === 0 || words.includes(WHOLE_SITE)
   const named = isAll ? [WHOLE_SITE] : words.slice(0, SHOWN_AT_ONCE)

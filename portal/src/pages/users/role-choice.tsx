@@ -1,7 +1,7 @@
 /** Chooses a role, with its permissions beside each. */
 import { useId } from 'react'
 import type { Role } from '../../api/types.ts'
-import css from './role-choice.module.css'
+import css from '../../components/controls/option-list.module.css'
 import { ROLES } from './roles.ts'
 
 export function RoleChoice({ role, onChange }: { role: Role; onChange(role: Role): void }) {
