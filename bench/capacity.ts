@@ -117,7 +117,7 @@ async function callWebhook(caller: Caller, environment: string) {
 }
 
 async function servers(dataDir: string): Promise<Result[]> {
-  await using service = await startService(dataDir, { HEADLAND_IDLE_TIMEOUT: '30' })
+  await using service = await startService(dataDir, { HEADLAND_IDLE_TIMEOUT: '30', HEADLAND_SLEEP_MEMORY: '0' })
   const caller = { api: service.api, headers: await logIn(dataDir) }
   await createApp(caller, 'shop')
   await wait(SETTLE_MS)

@@ -14,6 +14,8 @@ export type Rounds = {
   rounds?: number
   seconds?: number
   warmUpSeconds?: number
+  /** The warm-up is repeated until so many requests are answered: a busy machine answers few in its seconds. */
+  warmUpRequests?: number
   /** A Lua script for wrk, whose argument is a text that is unique to the round. */
   script?: string
 }
@@ -29,7 +31,7 @@ export async function inTurns<Name extends string>(
   servers: Record<Name, Loaded>,
   given: Rounds = {},
 ): Promise<Record<Name, Cost>> {
-  const { connections = 64, script } = given
+  const { connections = 64, script, warmUpRequests = 0 } = given
   const { rounds, seconds, warmUpSeconds } = IS_QUICK ? SHAPE : { ...SHAPE, ...given }
   const names = Object.keys(servers) as Name[]
   const costs = new Map<Name, Cost[]>(names.map((name) => [name, []]))
@@ -40,17 +42,29 @@ export async function inTurns<Name extends string>(
       const shape = { connections, seconds: isCounted ? seconds : warmUpSeconds, script, argument: `${name}-${round}` }
       const cost = await load(servers[name], shape)
       if (isCounted) costs.get(name)?.push(cost)
+      else if (!IS_QUICK) await warmUp(servers[name], shape, warmUpRequests - cost.requests)
     }
   }
   return Object.fromEntries(names.map((name) => [name, medianOf(costs.get(name) ?? [])])) as Record<Name, Cost>
 }
+
+/** Until so many more requests are answered, in a time that is limited. */
+async function warmUp(server: Loaded, shape: Shape, requests: number) {
+  let left = requests
+  for (let more = 0; more < MAX_WARM_UPS && left > 0; more++) {
+    const { requests: answered } = await load(server, { ...shape, argument: `${shape.argument}-${more}` })
+    left -= answered
+  }
+}
+
+const MAX_WARM_UPS = 4
 
 type Shape = { connections: number; seconds: number; script: string | undefined; argument: string }
 
 async function load(
   { url, pid, others = [], headers = {} }: Loaded,
   { connections, seconds, script, argument }: Shape,
-): Promise<Cost> {
+): Promise<Cost & { requests: number }> {
   const cpuOfAll = () => [pid, ...others].reduce((sum, one) => sum + treeCpuMs(one), 0)
   const before = cpuOfAll()
   const { requests, requestsPerSecond } = await wrk(url, [
@@ -60,7 +74,7 @@ async function load(
     ...(script === undefined ? [url] : ['--script', script, url, '--', argument]),
   ])
   const cpuMs = cpuOfAll() - before
-  return { requestsPerSecond, cpuMicrosecondsPerRequest: (cpuMs * 1000) / requests }
+  return { requests, requestsPerSecond, cpuMicrosecondsPerRequest: (cpuMs * 1000) / requests }
 }
 
 const medianOf = (costs: readonly Cost[]): Cost => ({

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { type Caller, read } from '../client.ts'
 import { freePort } from '../program.ts'
 import { PROJECT } from '../service.ts'
 
@@ -14,6 +15,21 @@ export const run = promisify(execFile)
 /** An example as a user uploads it. */
 export async function zipExample(name: string, zip: string) {
   await run('zip', ['-qr', zip, '.', '-x', 'node_modules/*', 'expect.json'], { cwd: join(PROJECT, 'examples', name) })
+}
+
+/** Writes the lockfile of a project that has none, with the addresses of packages, as npm does by default. */
+export async function lockProject(folder: string) {
+  const env = { ...handEnvironment(folder), npm_config_omit_lockfile_registry_resolved: 'false' }
+  await run('npm', ['install', '--package-lock-only'], { cwd: folder, env, maxBuffer: MAX_OUTPUT })
+  await rm(join(folder, '.npm'), { recursive: true, force: true })
+}
+
+/** How long the newest build of an environment installed. */
+export async function installSeconds(caller: Caller, environment: string): Promise<number> {
+  const { builds } = (await read(caller, `/v1/${environment}/builds`)) as {
+    builds: { durations: Record<string, number> }[]
+  }
+  return builds[0]?.durations.INSTALLING ?? Number.NaN
 }
 
 /** Unzip, install with an empty package cache, build, and start until the first 200, if it is a server. In seconds. */

@@ -1,4 +1,4 @@
-/** Upload to live of the Next.js example with empty caches, and waking it, beside the same by hand. */
+/** Upload to live of the Next.js example with empty caches, and waking it when it was stopped, beside the same by hand. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export const nextByHand: Bench = {
     const zip = join(folder.path, 'next.zip')
     await zipExample('next', zip)
     const dataDir = join(folder.path, 'data')
-    await using service = await startService(dataDir, { HEADLAND_IDLE_TIMEOUT: '2' })
+    await using service = await startService(dataDir, { HEADLAND_IDLE_TIMEOUT: '2', HEADLAND_SLEEP_MEMORY: '0' })
     const caller = { api: service.api, headers: await logIn(dataDir) }
     await createApp(caller, 'shop')
 
@@ -56,7 +56,7 @@ export const nextByHand: Bench = {
         goal: { of: 'ratio', max: 1.1 },
       },
       {
-        what: 'waking a sleeping app',
+        what: 'waking an app that was stopped',
         unit: 's',
         ours: median(start.ours),
         peer: median(start.peer),

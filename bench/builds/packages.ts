@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Bench, median } from '../bench.ts'
-import { createApp, createEnvironment, deploy, read } from '../client.ts'
+import { createApp, createEnvironment, deploy } from '../client.ts'
 import { logIn, startService, temporaryFolder } from '../service.ts'
-import { zipExample } from './by-hand.ts'
+import { installSeconds, zipExample } from './by-hand.ts'
 
 const OTHERS = 4
 
@@ -24,10 +24,7 @@ export const samePackages: Bench = {
     async function installing(): Promise<number> {
       const { name } = await createEnvironment(caller, 'bench')
       await deploy(caller, name, await readFile(zip))
-      const { builds } = (await read(caller, `/v1/${name}/builds`)) as {
-        builds: { durations: Record<string, number> }[]
-      }
-      return builds[0]?.durations.INSTALLING ?? Number.NaN
+      return installSeconds(caller, name)
     }
 
     const first = await installing()

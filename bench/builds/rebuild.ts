@@ -10,8 +10,8 @@ const ROUNDS = 3
 
 /** Static files need no start. */
 const EXAMPLES: { example: string; start?: string[]; max: number }[] = [
-  { example: 'next', start: NEXT_START, max: 0.4 },
-  { example: 'nuxt', start: ['.output/server/index.mjs'], max: 0.5 },
+  { example: 'next', start: NEXT_START, max: 0.25 },
+  { example: 'nuxt', start: ['.output/server/index.mjs'], max: 0.4 },
   { example: 'astro', max: 0.5 },
   { example: 'sveltekit', start: ['build'], max: 0.5 },
   { example: 'docusaurus', max: 0.5 },

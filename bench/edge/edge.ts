@@ -42,10 +42,23 @@ const targetOf = (at: number, origin: Origin): Target => ({
   ...origin,
 })
 
-/** A page of so many bytes under every address, fresh for an hour. */
-export async function startOrigin(bytes: number): Promise<AsyncDisposable & Origin> {
+/** A page of so many bytes under every address, fresh for an hour unless `cacheControl` says otherwise. */
+export async function startOrigin(bytes: number, cacheControl?: string): Promise<AsyncDisposable & Origin> {
   const program = fileURLToPath(new URL('./origin.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, String(bytes)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = cacheControl === undefined ? [] : ['127.0.0.1', '0', cacheControl]
+  const child = spawn(process.execPath, [program, String(bytes), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const { port } = await ready(child)
   return { host: '127.0.0.1', port: Number(port), [Symbol.asyncDispose]: () => end(child) }
+}
+
+/** The least that Node does for a response; what it answers is said by its arguments. */
+export async function startFloor(...args: string[]): Promise<RunningEdge> {
+  const program = fileURLToPath(new URL('./floor.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const { port } = await ready(child)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid as number,
+    [Symbol.asyncDispose]: () => end(child),
+  }
 }
