@@ -39,8 +39,14 @@ const NEEDED = [
         // Used to test completion.
         { command: 'zsh', debianPackage: 'zsh' },
         { command: 'fish', debianPackage: 'fish' },
+        // A real server of ssh, as the host of a connected repository. Its tests run their own process of it.
+        { command: '/usr/sbin/sshd', debianPackage: 'openssh-server' },
+        { command: 'ssh', debianPackage: 'openssh-client' },
+        { command: 'git', debianPackage: 'git' },
         // A real CA. Without it, the tests of certificates are skipped, each with a line that names it.
         { command: 'pebble', debianPackage: 'pebble' },
+        // A real mail server, in the same way.
+        { command: 'exim4', debianPackage: 'exim4-daemon-light' },
         ...(isLong ? [{ command: 'testssl', debianPackage: 'testssl.sh' }] : []),
         // A real PostgreSQL. Without it, the tests that need it are skipped in the same way.
         { command: '/usr/lib/postgresql/15/bin/postgres', debianPackage: 'postgresql-15' },

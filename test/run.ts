@@ -1,31 +1,39 @@
 /**
- * Runs all tests, in two groups at the same time. Tests of the whole service wait for a good part of their time, and unit tests
- * compute: at a lower priority, they run while the others wait. What unit tests print comes last.
+ * Runs all tests, in two groups at the same time. All of them wait for a good part of their time; unit tests have the lower
+ * priority, and run while the others wait. What unit tests print comes after the others, and what failed comes last.
  */
-import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { setPriority } from 'node:os'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { inspect } from 'node:util'
+import { type Outcome, runApart } from './support/run-apart.ts'
 
 const TOP = join(import.meta.dirname, '..')
-const UNIT_TESTS = ['src', 'portal', 'torture'].map((folder) => `${folder}/**/*.test.ts`)
 
-/** More of them take their time from each other, and some of them wait for a process for a few seconds only. */
-const CONCURRENCY = 3
+/** Two cores are busy then. More of them take their time from each other, and some of them wait for a process for a few seconds only. */
+const CONCURRENCY = 4
 const TIMEOUT_MS = 1_800_000
 
 /** Of unit tests. With the lowest one they would not get on while all cores are busy. */
 const PRIORITY = 5
 
-/** Folders with long files begin: a long file at the end would leave the other cores idle. */
-const FIRST = ['test/modules/', 'test/images/', 'test/browser/']
+/** How many files are named with their time. */
+const LONGEST = 30
+
+/** Where long files are begins: a long file at the end would leave the other cores idle. */
+const FIRST = [
+  'test/e2e/security/hostile',
+  'test/browser/',
+  'test/modules/',
+  'test/images/',
+  'test/e2e/deploy/',
+  'test/e2e/operate/',
+]
 
 const placeOf = (file: string): number => {
-  const at = FIRST.findIndex((folder) => file.startsWith(folder))
+  const at = FIRST.findIndex((start) => file.startsWith(start))
   return at < 0 ? FIRST.length : at
 }
 
@@ -45,33 +53,35 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const results = await Promise.all([runUnits(), runService()])
 process.stdout.write(`\nUnit tests:\n\n${results[0].printed}`)
+process.stdout.write(`\nThe longest files:\n${results[1].longest.join('\n')}\n`)
+process.stdout.write(results[1].failures.map((failure) => `\nFailed: ${failure}\n`).join(''))
 process.exitCode = results.every(({ isGood }) => isGood) ? 0 : 1
 
-async function runUnits(): Promise<{ isGood: boolean; printed: string }> {
-  const options = ['--test', '--test-concurrency=1', `--test-timeout=${TIMEOUT_MS}`]
-  const child = spawn(process.execPath, [...options, ...UNIT_TESTS], { cwd: TOP, stdio: ['ignore', 'pipe', 'inherit'] })
-  const end = () => child.kill()
-  process.once('exit', end)
-  setPriority(child.pid as number, PRIORITY)
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const printed = await text(child.stdout)
-  const code = await ended
-  process.off('exit', end)
-  return { isGood: code === 0, printed }
+function runUnits(): Promise<Outcome> {
+  return runApart([process.execPath, 'test/units.ts'], { cwd: TOP, priority: PRIORITY })
 }
 
-async function runService(): Promise<{ isGood: boolean }> {
+async function runService(): Promise<{ isGood: boolean; failures: string[]; longest: string[] }> {
   let isGood = false
+  const failures: string[] = []
+  const seconds: [string, number][] = []
   const tests = run({
     files: files.map((file) => join(TOP, file)),
     concurrency: CONCURRENCY,
     timeout: TIMEOUT_MS,
     signal: over.signal,
   })
-  tests.on('test:summary', ({ file, success }) => {
+  tests.on('test:summary', ({ file, success, duration_ms: duration }) => {
     // The one without a file is of all of them.
     if (file === undefined) isGood = success
+    else seconds.push([relative(TOP, file), Math.round(duration / 1000)])
+  })
+  tests.on('test:fail', ({ file = '', line, name, details: { error } }) => {
+    const { cause, failureType } = error as Error & { failureType?: string }
+    if (failureType === 'subtestsFailed') return
+    failures.push(`${relative(TOP, file)}:${line} ${name}\n${inspect(cause ?? error)}`)
   })
   await pipeline(tests.compose(new spec()), process.stdout, { end: false })
-  return { isGood }
+  const longest = seconds.sort(([, a], [, b]) => b - a).slice(0, LONGEST)
+  return { isGood, failures, longest: longest.map(([file, duration]) => `${duration} s ${file}`) }
 }

@@ -22,7 +22,12 @@ test('the client knows the lowest layer and nothing else of the service', () => 
     .filter(({ path }) => path.startsWith('src/cli/') && !path.endsWith('.test.ts'))
     .flatMap(({ path, text }) => importsOf(text).map((specifier) => join(path, '..', specifier)))
     .filter((target) => target.startsWith('src/') && !target.startsWith('src/cli/'))
-  assert.deepEqual([...new Set(taken)].sort(), ['src/base/index.ts', 'src/contract/index.ts'])
+  assert.deepEqual([...new Set(taken)].sort(), [
+    'src/base/index.ts',
+    'src/client/index.ts',
+    'src/contract/index.ts',
+    'src/zip/index.ts',
+  ])
 })
 
 test('the edge process takes its own module, the channel, http, passwords and the watchdog, which take nothing', () => {

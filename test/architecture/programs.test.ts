@@ -1,6 +1,7 @@
 /** What the files of this repository may do to the machine. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SCRIPTS } from '../../src/git/scripts.ts'
 import { computedScripts, environmentReaders, shells } from '../support/architecture/programs.ts'
 import { sourcesIn } from '../support/architecture/tree.ts'
 
@@ -15,6 +16,7 @@ test('only config.ts reads process.env', () => {
 test('a shell gets constant scripts and no other text', () => {
   assert.deepEqual(shells(everything), [])
   assert.deepEqual(computedScripts(service), [])
+  for (const script of Object.values(SCRIPTS)) assert.doesNotMatch(script, /\beval\b|\bsh -c\b/)
 })
 
 const READS_ENVIRONMENT = [
@@ -70,13 +72,19 @@ spawn('ls', ['-l'], { shell: false })`
   assert.deepEqual(shells([{ path: 'src/apps/apps.ts', text }]), [])
 })
 
-for (const text of ["spawn('sh', ['-c', script])", "const argv = ['/bin/sh', '-c', `echo $0` + name]"]) {
+const COMPUTED = [
+  "spawn('sh', ['-c', script])",
+  "const argv = ['/bin/sh', '-c', `echo $0` + name]",
+  "spawn('sh', ['-c', SET_UP + name])",
+]
+
+for (const text of COMPUTED) {
   test(`the rules complain about a script that is not a constant: ${text}`, () => {
     assert.equal(computedScripts([{ path: 'src/apps/apps.ts', text }]).length, 1)
   })
 }
 
 test('the rules allow a constant script that gets its input as arguments', () => {
-  const text = `spawn('sh', ['-c', 'echo "$0"', name])\nspawn('/bin/sh', ['-c', SET_UP, 'sh', ...steps])`
+  const text = `spawn('sh', ['-c', 'echo "$0"', name])\nspawn('/bin/sh', ['-c', SET_UP, 'sh', ...steps])\nspawn('/bin/sh', ['-c', SCRIPTS[step], 'sh'])`
   assert.deepEqual(computedScripts([{ path: 'src/apps/apps.ts', text }]), [])
 })

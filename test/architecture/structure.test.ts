@@ -40,3 +40,8 @@ test('a circle is found, however long it is, and a chain is none', () => {
 test('files of a folder are counted without those of its folders', () => {
   assert.deepEqual(crowdedFolders(['a/1', 'a/2', 'a/b/1', 'a/b/2', 'a/b/3'], 2), ['a/b has 3 files'])
 })
+
+test('no module is imported for its effects alone: a bundle leaves out modules of which nothing is used', async () => {
+  const found = (await sourcesIn('src')).filter(({ text }) => /^import '\./m.test(text)).map(({ path }) => path)
+  assert.deepEqual(found, [])
+})

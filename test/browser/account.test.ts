@@ -7,12 +7,13 @@ import { createEnvironment, siteAnswer } from '../support/service/environment.ts
 import { until } from '../support/until.ts'
 import {
   assertAccessible,
+  assertAccessibleInBoth,
   assertFits,
   assertQuiet,
-  COLOUR_RULES,
   logIn,
   makePerson,
   ownerOf,
+  resetPassword,
   startBrowser,
   startService,
 } from './portal.ts'
@@ -27,10 +28,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">'
 
 /** Axe and the width of the page, in light and dark, where only the colours differ. */
 async function assertWell(page: Page, what: string) {
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await assertAccessible(page, `${what}, dark`, COLOUR_RULES)
-  await page.emulateMedia({ colorScheme: 'light' })
-  await assertAccessible(page, `${what}, light`)
+  await assertAccessibleInBoth(page, what)
   await assertFits(page, what)
   assertQuiet(page)
 }
@@ -121,8 +119,11 @@ test('a user who was added logs in with the password that was shown, gets anothe
 test('an existing user is invited, sees which account asks, and belongs to it once they accept', async () => {
   const person = await makePerson(service, 'developer', { email: 'asked@example.com' })
   for (const account of ['agency', 'trap']) {
-    await service.operator('accounts', 'create', account)
-    const boss = await makePerson(service, 'owner', { email: `owner@${account}.example.com`, account })
+    const boss = await makePerson(service, 'owner', {
+      email: `owner@${account}.example.com`,
+      account,
+      makeAccount: true,
+    })
     const page = await browser.open()
     await logIn(page, boss, `/${account}/users`)
     await page.getByRole('button', { name: 'Add user' }).click()
@@ -166,7 +167,7 @@ test('a user without an account sees invitations, and can log out', async () => 
   })
   assert.equal(made.status, 200)
   // The operator gives the password to another person than the account had in mind.
-  const { password } = JSON.parse(await service.operator('users', 'reset-password', 'homeless@example.com', '--json'))
+  const password = await resetPassword(service, 'homeless@example.com')
   const page = await browser.open()
   await page.request.post('/v1/session', { data: { email: 'homeless@example.com', password } })
   await page.goto('/default/apps')

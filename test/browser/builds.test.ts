@@ -1,4 +1,4 @@
-/** Builds, their logs, deployments and the output of running apps, as users see them. */
+/** Builds, their logs, deployments, the output of running apps and the requests of visitors, as users see them. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -15,11 +15,13 @@ import { createEnvironment, siteAnswer } from '../support/service/environment.ts
 import { zipOf } from '../support/zip.ts'
 import {
   assertAccessible,
+  assertAccessibleInBoth,
   assertFits,
   assertQuiet,
   logIn,
   makePerson,
   ownerOf,
+  SIZES,
   startBrowser,
   startService,
 } from './portal.ts'
@@ -264,21 +266,25 @@ test('a message is text, and requester, message and commit are shown with the bu
   })
   const sent = await uploadWithQuery(service, as, { environment: name, query: `?${query}` }, files('one'))
   const { metadata } = await untilDone(service, as, sent.json.name)
-  for (const size of ['laptop', 'phone'] as const) {
-    const page = await browser.open({ size })
-    await logIn(page, owner)
-    for (const path of [name, `${name}/builds`, `${name}/deployments`, metadata.build]) {
-      await page.goto(pathOf(path))
+  const page = await browser.open()
+  for (const path of [name, `${name}/builds`, `${name}/deployments`, metadata.build]) {
+    await page.setViewportSize(SIZES.laptop)
+    await logIn(page, owner, pathOf(path))
+    const assertShown = async () => {
       await page.getByText(message).first().waitFor()
       await page.getByText('c0ffee1', { exact: true }).first().waitFor()
       await page.getByText('with changes').first().waitFor()
       await page.getByText('credential made by the operator').first().waitFor()
-      await assertAccessible(page, path)
       await assertFits(page, path)
     }
+    await assertShown()
+    await assertAccessible(page, path)
+    await page.setViewportSize(SIZES.phone)
+    await assertShown()
+    await assertAccessible(page, `${path} on a phone`, 'all but colours')
     assert.equal(await page.evaluate('window.hacked'), undefined)
-    assertQuiet(page)
   }
+  assertQuiet(page)
 })
 
 test('a message that is entered with an upload is sent with it', async () => {
@@ -413,4 +419,100 @@ test('the limits of a suspicious rebuild are set on the page of the environment'
   const { json } = await service.call(`/v1/${name}`, { as })
   assert.deepEqual(json.suspiciousOutput, { action: 'WARN', maxLostPagesPercent: 50, minLostPages: 10 })
   await assertAccessible(page, 'suspicious output')
+})
+
+test('a publish has a bar with its times, and one that is slower than promised is marked as late', async () => {
+  const environment = await createEnvironment(service, as)
+  const page = await browser.open()
+  await logIn(page, owner, `${pathOf(environment.name)}/publishes`)
+  await page.getByText('Nothing was published yet').waitFor()
+  await page.getByLabel('Seconds').fill('1')
+  await page.getByRole('region', { name: 'Promise' }).getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+  await deploy(service, as, environment.name, building("setTimeout(() => console.log('built'), 1500)"))
+  const row = page.getByRole('row', { name: /^Upload/ })
+  await row.getByText('Late').waitFor()
+  await row.getByText(/Waiting \d.* · Building \d.* · Switching \d/).waitFor()
+  await row.getByText('promised 1.0 s').waitFor()
+  await page.getByRole('row', { name: /^Builds 1 visible, 1 late/ }).waitFor()
+  await service.call(`/v1/${environment.name}:clearCache`, { method: 'POST', as, body: {} })
+  await page.getByRole('row', { name: /^Purge cache/ }).waitFor()
+  await page.getByRole('navigation', { name: 'Kind' }).getByRole('link', { name: 'Purges' }).click()
+  await row.waitFor({ state: 'detached' })
+  await page.getByRole('row', { name: /^Purge cache/ }).waitFor()
+  assertQuiet(page)
+})
+
+test('learned caching is switched on for a time, and off, on the page of the environment', async () => {
+  const { name } = await createEnvironment(service, as)
+  const page = await browser.open()
+  await logIn(page, owner, `${pathOf(name)}/settings`)
+  const form = page.getByRole('form', { name: 'Learned caching' })
+  const set = async (): Promise<unknown> => (await service.call(`/v1/${name}`, { as })).json.learnedCaching
+  await form.getByLabel('Pages are kept for, in seconds').fill('600')
+  await assertAccessible(page, 'learned caching')
+  await form.getByRole('button', { name: 'Switch learned caching on' }).click()
+  await page.getByText('Learned caching is on').waitFor()
+  assert.deepEqual(await set(), { maxAgeSeconds: 600 })
+  await form.getByRole('button', { name: 'Switch it off' }).click()
+  await page.getByText('Learned caching is off.').waitFor()
+  assert.equal(await set(), null)
+})
+
+const ANSWERS = `
+  if (request.url.startsWith('/blog')) response.setHeader('cache-control', 's-maxage=600')
+  if (request.url === '/checkout') { console.error('TypeError: <b>cart</b> is undefined'); response.statusCode = 500 }
+  if (request.url === '/old') response.statusCode = 404`
+
+test('a visitor who got a 500 is found, with what the app wrote then; new requests appear, unless it is paused', async () => {
+  const { name, url } = await createEnvironment(service, as)
+  assert.equal((await deploy(service, as, name, nodeServer('hello', ANSWERS))).error, undefined)
+  const page = await browser.open()
+  await logIn(page, owner, pathOf(`${name}/requests`))
+  await page.getByRole('heading', { name: 'No requests yet' }).waitFor()
+  await assertAccessible(page, 'no requests')
+
+  const rows = page.getByRole('table', { name: 'Requests, newest first' }).getByRole('row')
+  await siteAnswer(service, url, '/blog/one?token=hunter2&page=2')
+  await rows.filter({ hasText: '/blog/one?token=…&page=…' }).filter({ hasText: 'Miss' }).waitFor()
+  await siteAnswer(service, url, '/blog/one?token=hunter2&page=2')
+  await rows.filter({ hasText: 'Hit' }).waitFor()
+  const fault = await siteAnswer(service, url, '/checkout')
+  await siteAnswer(service, url, '/old')
+  await rows.filter({ hasText: '/old' }).waitFor()
+  assert.doesNotMatch(await page.content(), /hunter2/)
+
+  await page.getByRole('navigation', { name: 'Status' }).getByRole('link', { name: '5xx' }).click()
+  await page.waitForURL(/status=5xx/)
+  const found = rows.filter({ hasText: '/checkout' })
+  await found.getByText(String(fault.headers['headland-request-id'])).waitFor()
+  assert.equal(await rows.count(), 2, 'the head and one request')
+  await found.getByRole('button', { name: 'What the app wrote' }).click()
+  await found.getByText('TypeError: <b>cart</b> is undefined').waitFor()
+  await assertAccessible(page, 'an error')
+  await assertFits(page, 'an error')
+
+  await page.getByRole('navigation', { name: 'Status' }).getByRole('link', { name: 'All' }).click()
+  await page.getByRole('searchbox', { name: 'Path, as /blog*' }).fill('/blog*')
+  await page.waitForURL(/path=/)
+  await page.getByText('2 requests, the newest first.').waitFor()
+
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('Paused.').waitFor()
+  await siteAnswer(service, url, '/blog/two')
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await rows.filter({ hasText: '/blog/two' }).waitFor()
+  await page.getByText('3 requests, the newest first.').waitFor()
+  await page.getByRole('searchbox', { name: 'Path, as /blog*' }).fill('/none')
+  await page.getByText('No recorded request matches.').waitFor()
+  assertQuiet(page)
+
+  const phone = await browser.open({ size: 'phone', scheme: 'dark' })
+  await logIn(phone, owner, pathOf(`${name}/requests`))
+  await phone.getByRole('row').filter({ hasText: '/old' }).waitFor()
+  await assertFits(phone, 'requests on a phone')
+  await assertAccessibleInBoth(phone, 'requests on a phone')
+  await phone.setViewportSize(SIZES.laptop)
+  await assertAccessibleInBoth(phone, 'requests')
+  assertQuiet(phone)
 })

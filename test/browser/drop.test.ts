@@ -8,7 +8,7 @@ import { type Scope, temporaryFolder } from '../support/folder.ts'
 import { nodeServer } from '../support/service/deploy.ts'
 import { createEnvironment } from '../support/service/environment.ts'
 import { startService } from '../support/service/service.ts'
-import { assertAccessible, assertFits, assertQuiet, logIn, ownerOf, startBrowser } from './portal.ts'
+import { assertAccessibleInBoth, assertFits, assertQuiet, logIn, ownerOf, startBrowser } from './portal.ts'
 
 const service = await startService({ after })
 const browser = await startBrowser({ after }, service)
@@ -56,10 +56,7 @@ test('local settings and ignored files of a folder are not sent, and the page sa
   const question = page.getByRole('region', { name: 'Local settings' })
   await question.getByText('.env.local').waitFor()
   assert.equal(await question.getByRole('checkbox').isChecked(), false)
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await assertAccessible(page, `the question about local settings, ${colorScheme}`)
-  }
+  await assertAccessibleInBoth(page, 'the question about local settings')
   await page.setViewportSize({ width: 360, height: 740 })
   await assertFits(page, 'the question about local settings')
   await question.getByRole('button', { name: 'Deploy without' }).click()

@@ -5,11 +5,23 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { temporaryFolder } from '../support/folder.ts'
-import { nodeServer, page as siteOf } from '../support/service/deploy.ts'
+import { deploy, nodeServer, page as siteOf, upload } from '../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
+import { heldBuild, untilHeld } from '../support/service/held-build.ts'
 import { startService } from '../support/service/service.ts'
+import { until } from '../support/until.ts'
 import { zipOf } from '../support/zip.ts'
-import { assertQuiet, logIn, makePerson, ownerOf, startBrowser } from './portal.ts'
+import {
+  assertAccessible,
+  assertAccessibleInBoth,
+  assertFits,
+  assertQuiet,
+  logIn,
+  makePerson,
+  ownerOf,
+  SIZES,
+  startBrowser,
+} from './portal.ts'
 
 const service = await startService({ after })
 const browser = await startBrowser({ after }, service)
@@ -101,6 +113,106 @@ test('log in, create an app and an environment, drop a zip, watch it, open the s
   await sent.waitFor({ state: 'detached' })
   await page.getByRole('table', { name: 'Recent operations' }).waitFor()
   assert.equal(await page.getByRole('columnheader', { name: 'Why' }).count(), 0, 'empty columns are not shown')
+  assertQuiet(page)
+})
+
+test('an example is live after one press, and everything that it took is a call of the API', async () => {
+  const page = await browser.open()
+  const calls: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (request.method() === 'POST' || pathname.endsWith('.zip'))
+      calls.push(pathname.replaceAll(/[0-9a-f-]{36}/g, 'id'))
+  })
+  const newcomer = await makePerson(service, 'developer', {
+    email: 'newcomer@example.com',
+    account: 'newcomer',
+    makeAccount: true,
+  })
+  await logIn(page, newcomer, '/newcomer/apps')
+  const button = page.getByRole('button', { name: 'Deploy an example' })
+  await button.waitFor()
+  await assertAccessibleInBoth(page, 'an account without apps')
+  await page.setViewportSize(SIZES.phone)
+  await assertFits(page, 'an account without apps, on a phone')
+  await assertAccessible(page, 'an account without apps, on a phone', 'all but colours')
+  await page.setViewportSize(SIZES.laptop)
+  calls.length = 0
+  await button.click()
+
+  await page.getByRole('heading', { name: /^Build /, level: 1 }).waitFor()
+  await page.getByText(/^The site is built, at/).waitFor()
+  await page.getByText('This build is live').waitFor()
+  await assertAccessibleInBoth(page, 'a build that is live')
+  const opened = page.waitForEvent('popup')
+  await page.getByRole('status').getByRole('link').click()
+  const site = await opened
+  await site.getByRole('heading', { name: 'Your site is live' }).waitFor()
+  assert.deepEqual(calls, [
+    '/v1/examples/welcome.zip',
+    '/v1/accounts/newcomer/apps',
+    '/v1/accounts/newcomer/apps/example/environments',
+    '/fu/v1/accounts/newcomer/apps/example/environments/id:upload',
+  ])
+
+  await page.getByRole('link', { name: 'Apps', exact: true }).first().click()
+  await page.getByRole('link', { name: 'example', exact: true }).waitFor()
+  assert.equal(await button.count(), 0, 'the account is not empty any more')
+  assertQuiet(page)
+})
+
+test('an example that cannot be fetched leaves nothing behind, and the page says why', async () => {
+  const page = await browser.open()
+  const newcomer = await makePerson(service, 'developer', {
+    email: 'unlucky@example.com',
+    account: 'unlucky',
+    makeAccount: true,
+  })
+  await logIn(page, newcomer, '/unlucky/apps')
+  await page.route('**/v1/examples/*.zip', (route) => route.abort())
+  await page.getByRole('button', { name: 'Deploy an example' }).click()
+  await page.getByRole('alert').getByText('The example was not deployed').waitFor()
+  const { apps } = await (await page.request.get('/v1/accounts/unlucky/apps')).json()
+  assert.deepEqual(apps, [])
+  await page.unroute('**/v1/examples/*.zip')
+  await page.getByRole('button', { name: 'Deploy an example' }).click()
+  await page.getByText('This build is live').waitFor()
+})
+
+test('the list of apps shows by itself what is being built, and what visitors asked for', async () => {
+  const [built, visited] = [await createEnvironment(service, as), await createEnvironment(service, as)]
+  await deploy(service, as, visited.name, siteOf('visited'))
+  assert.equal((await siteAnswer(service, visited.url)).status, 200)
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), '/default/apps')
+  await page
+    .getByRole('list', { name: /^Environments of/ })
+    .first()
+    .waitFor()
+  assert.equal(await page.getByRole('heading', { name: 'Under way' }).count(), 0)
+
+  await upload(service, as, built.name, heldBuild('overview', 'held'))
+  const held = await untilHeld('overview')
+  await upload(service, as, built.name, siteOf('next'))
+  const rows = page.getByRole('list', { name: 'Builds under way' }).getByRole('listitem')
+  await rows.filter({ hasText: 'Building' }).waitFor()
+  await rows.filter({ hasText: 'Waiting' }).waitFor()
+  assert.match(await rows.first().innerText(), /Building/, 'what runs comes first')
+  await assertAccessibleInBoth(page, 'builds under way')
+  await page.setViewportSize(SIZES.phone)
+  await assertFits(page, 'builds under way, on a phone')
+  await page.setViewportSize(SIZES.laptop)
+  await held.goOn()
+  await page.getByRole('heading', { name: 'Under way' }).waitFor({ state: 'detached' })
+
+  const counted = () => page.request.get('/v1/accounts/default/trafficSummaries')
+  await until(async () => (await (await counted()).text()).includes(visited.name), 'the visits are counted')
+  await page.reload()
+  const row = page
+    .getByRole('listitem')
+    .filter({ has: page.getByRole('link', { name: visited.url.replace('http://', '') }) })
+  const words = await row.getByRole('link', { name: /^Usage, in the last 24 hours: / }).textContent()
+  assert.match(words ?? '', /hours: 1 request, 100% hits, no errors/)
   assertQuiet(page)
 })
 

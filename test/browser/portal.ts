@@ -4,6 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { afterEach, beforeEach } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
+import { createAccounts, createUsers, type Users } from '../../src/accounts/index.ts'
+import { createIds, systemClock } from '../../src/base/index.ts'
 import { CHROMIUM } from '../support/chromium.ts'
 import type { Scope } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service/service.ts'
@@ -21,6 +23,8 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
   '--disable-dev-shm-usage',
+  // All pages of a profile are in one process, which keeps the compiled portal.
+  '--process-per-site',
 ]
 
 export const SIZES = {
@@ -32,17 +36,17 @@ export const SIZES = {
 export type Look = { size?: keyof typeof SIZES; scheme?: 'light' | 'dark' }
 
 export type TestBrowser = {
-  /** A browser context without cookies, closed with the test that opened it. */
+  /** A page without cookies and stored data, which is closed with the test that opened it. */
   open(look?: Look): Promise<Page>
 }
 
-/** Pages that a test has opened. Unclosed, they would keep rendering changes for as long as the browser runs. */
-let opened: BrowserContext[] = []
+/** What ends with the current test. Unclosed, pages would keep rendering changes for as long as the browser runs. */
+let ends: (() => Promise<void>)[] = []
 beforeEach(() => {
-  opened = []
+  ends = []
 })
 afterEach(async () => {
-  await Promise.all(opened.map((context) => context.close()))
+  await Promise.all(ends.map((end) => end()))
 })
 
 type BrowserOptions = {
@@ -64,21 +68,55 @@ export async function startBrowser(
   })
   t.after(() => browser.close())
   await portalReady(service)
+  const free: Profile[] = []
   return {
     async open({ size = 'laptop', scheme = 'light' } = {}) {
-      const context: BrowserContext = await browser.newContext({
-        baseURL,
-        ignoreHTTPSErrors: ownNames !== undefined,
-        viewport: SIZES[size],
-        colorScheme: scheme,
-        reducedMotion: 'reduce',
-        permissions: ['clipboard-read', 'clipboard-write'],
+      const profile =
+        free.pop() ?? (await createProfile(browser, { baseURL, ignoresCertificates: ownNames !== undefined }))
+      ends.push(async () => {
+        await profile.clear()
+        free.push(profile)
       })
-      opened.push(context)
-      context.setDefaultTimeout(TIMEOUT_MS)
-      const page = await context.newPage()
+      const page = await profile.context.newPage()
       watch(page)
+      await page.setViewportSize(SIZES[size])
+      await page.emulateMedia({ colorScheme: scheme })
       return page
+    },
+  }
+}
+
+type Profile = { context: BrowserContext; clear(): Promise<void> }
+
+/**
+ * Cookies, stored data and the cache of one user. The next test that gets it finds the cache: to load and compile the portal
+ * anew takes more CPU time than most of what tests do with it. An empty page keeps its process running between tests.
+ */
+async function createProfile(
+  browser: Browser,
+  { baseURL, ignoresCertificates }: { baseURL: string; ignoresCertificates: boolean },
+): Promise<Profile> {
+  const context = await browser.newContext({
+    baseURL,
+    ignoreHTTPSErrors: ignoresCertificates,
+    viewport: SIZES.laptop,
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  context.setDefaultTimeout(TIMEOUT_MS)
+  const empty = await context.newPage()
+  await empty.route('**', (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+  await empty.goto('/')
+  const session = await context.newCDPSession(empty)
+  return {
+    context,
+    async clear() {
+      await Promise.all(context.pages().map((page) => page !== empty && page.close()))
+      await context.clearCookies()
+      await session.send('Storage.clearDataForOrigin', {
+        origin: new URL(baseURL).origin,
+        storageTypes: 'local_storage',
+      })
     },
   }
 }
@@ -121,15 +159,30 @@ export type Person = {
 export const ownerOf = (service: TestService): Person => ({ ...service.owner(), isShared: true })
 
 /** Another person of the account, made by the operator. */
-export async function makePerson(
+export const makePerson = (
   service: TestService,
   role: 'viewer' | 'developer' | 'owner',
-  { email = `${role}@example.com`, account = 'default' } = {},
-): Promise<Person> {
-  const created = JSON.parse(
-    await service.operator('users', 'create', email, '--account', account, '--role', role, '--json'),
-  )
-  return { email, password: created.password }
+  { email = `${role}@example.com`, account = 'default', makeAccount = false } = {},
+): Promise<Person> =>
+  asOperator(service, async (users) => {
+    const { password } = await users.create(email, account, role, { makeAccount })
+    assert.ok(password, `${email} is new`)
+    return { email, password: password.reveal() }
+  })
+
+/** A new password of a user, made by the operator. */
+export const resetPassword = (service: TestService, email: string): Promise<string> =>
+  asOperator(service, async (users) => (await users.resetPassword(email)).password.reveal())
+
+/** As `headland users` works, but in this process: a command takes more CPU time than most pages. */
+async function asOperator<T>(service: TestService, work: (users: Users) => Promise<T>): Promise<T> {
+  const sql = await service.openSql()
+  try {
+    const parts = { sql, clock: systemClock, newId: createIds(systemClock) }
+    return await work(createUsers({ ...parts, accounts: createAccounts(parts) }))
+  } finally {
+    await sql.close()
+  }
 }
 
 type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
@@ -179,17 +232,25 @@ export async function visit(page: Page, path: string) {
 type Violation = { id: string; impact: string; help: string; nodes: { target: string[]; failureSummary: string }[] }
 
 /** All rules of axe for WCAG 2.2 A and AA, and for best practice. */
-const ALL_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** The rules that depend on colours alone. */
-export const COLOUR_RULES = ['color-contrast']
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** The rule that depends on colours alone. It takes more time than all others together. */
+const COLOUR_RULE = 'color-contrast'
+
+/** What axe is to check: in another scheme only the colours differ, and in another size everything else may. */
+export type Rules = 'all' | 'colours' | 'all but colours'
+const RULES: Record<Rules, object> = {
+  all: { runOnly: TAGS },
+  colours: { runOnly: [COLOUR_RULE] },
+  'all but colours': { runOnly: TAGS, rules: { [COLOUR_RULE]: { enabled: false } } },
+}
 
 /** Fails if one of these rules is broken. */
-export async function assertAccessible(page: Page, what: string, rules: readonly string[] = ALL_RULES) {
+export async function assertAccessible(page: Page, what: string, rules: Rules = 'all') {
   // A page has its heading when it is drawn, which may be after the frame around it.
   await page.locator('h1').first().waitFor({ state: 'attached' })
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(await readFile(AXE, 'utf8'))
   // Of what passes, axe describes one element per rule instead of all.
-  const options = JSON.stringify({ runOnly: rules, resultTypes: ['violations'] })
+  const options = JSON.stringify({ ...RULES[rules], resultTypes: ['violations'] })
   const violations = (await page.evaluate(
     `axe.run(document, ${options}).then(({ violations }) => violations)`,
   )) as Violation[]
@@ -198,6 +259,14 @@ export async function assertAccessible(page: Page, what: string, rules: readonly
       `${id}: ${help}\n${nodes.map(({ target, failureSummary }) => `  ${target.join(' ')}: ${failureSummary.replaceAll('\n', ' ')}`).join('\n')}`,
   )
   assert.equal(complaints.length, 0, `${what}:\n${complaints.join('\n')}`)
+}
+
+/** Fails if one of the rules is broken in light or in dark. */
+export async function assertAccessibleInBoth(page: Page, what: string) {
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await assertAccessible(page, `${what}, dark`, 'colours')
+  await page.emulateMedia({ colorScheme: 'light' })
+  await assertAccessible(page, `${what}, light`)
 }
 
 /** Fails if the page is wider than its window. */

@@ -5,11 +5,11 @@ import type { Page } from 'playwright-core'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, page as siteOf, untilDone } from '../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../support/service/environment.ts'
+import { until } from '../support/until.ts'
 import {
   assertAccessible,
   assertFits,
   assertQuiet,
-  COLOUR_RULES,
   logIn,
   makePerson,
   ownerOf,
@@ -68,7 +68,7 @@ test('the form fits a phone, and its colours can be read in light and dark', asy
     await page.goto(environment.url)
     await page.getByRole('heading', { name: 'Password required' }).waitFor()
     await assertFits(page, `the form, ${scheme}`)
-    await assertAccessible(page, `the form, ${scheme}`, COLOUR_RULES)
+    await assertAccessible(page, `the form, ${scheme}`, 'colours')
     assertQuiet(page)
   }
 })
@@ -135,13 +135,33 @@ test('an environment with a domain that is not production is pointed out, until 
   assertQuiet(page)
 })
 
+test('the badge is switched on, shown with its Markdown, and switched off', async () => {
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), settings)
+  await page.getByRole('button', { name: 'Switch the badge on' }).click()
+  const picture = page.getByRole('img', { name: `Badge of ${environment.displayName}` })
+  await picture.waitFor()
+  await until(
+    () => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 60),
+    'the picture is drawn',
+  )
+  await page.getByText(`[![${environment.displayName}](${service.api}/v1/${environment.name}/badge.svg)]`).waitFor()
+  await assertAccessible(page, 'the badge')
+  await page.setViewportSize(SIZES.phone)
+  await assertFits(page, 'the badge on a phone')
+  await page.getByRole('button', { name: 'Switch the badge off' }).click()
+  await picture.waitFor({ state: 'detached' })
+  assert.equal((await read()).badge, false)
+  assertQuiet(page)
+})
+
 test('a viewer sees who may see the site, and cannot change it', async () => {
   await change({ production: false, protection: { password: PASSWORD, addresses: ['203.0.113.0/24'] } })
   const page = await browser.open()
   await page.setViewportSize(SIZES.phone)
   await logIn(page, await makePerson(service, 'viewer'), settings)
   await page.getByText('Not production: they are told not to list it').waitFor()
-  await page.getByText('asked for').waitFor()
+  await page.getByText('asked for', { exact: true }).waitFor()
   await page.getByText('203.0.113.0/24').waitFor()
   assert.equal(await formOf(page).count(), 0)
   await assertFits(page, 'the settings of a viewer')

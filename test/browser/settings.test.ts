@@ -508,20 +508,22 @@ test('the ledger shows callers and results as they come in, and a hostile name s
   assertQuiet(page)
 })
 
+/** Each page with the link that leads to it from the one before, and a text that the one before does not have. */
+const SECTIONS = [
+  { section: 'triggers', link: undefined, known: 'WordPress/6.8' },
+  { section: 'settings', link: 'General', known: 'Instances that always run' },
+  { section: 'settings/variables', link: 'Variables', known: 'GREETING' },
+  { section: 'settings/domains', link: 'Domains', known: 'Given by the service' },
+  { section: 'settings/webhooks', link: 'Webhooks', known: /^Quiet (for|period)/ },
+] as const
+
 test('a viewer sees no controls that write, and cannot write by a direct call either', async () => {
   const viewer = await makePerson(service, 'viewer')
   const page = await browser.open()
-  await logIn(page, viewer, pathOf('settings/variables'))
-  await page.getByText('GREETING').waitFor()
+  await logIn(page, viewer, pathOf('triggers'))
   const writing = /add|import|edit|delete|save|regenerate|create|remove|show secrets/i
-  for (const [section, known] of [
-    ['settings', 'Instances that always run'],
-    ['settings/variables', 'GREETING'],
-    ['settings/domains', 'Given by the service'],
-    ['settings/webhooks', 'Quiet for'],
-    ['triggers', 'WordPress/6.8'],
-  ] as const) {
-    await page.goto(pathOf(section))
+  for (const { section, link, known } of SECTIONS) {
+    if (link) await page.getByRole('link', { name: link, exact: true }).click()
     await page.getByText(known).first().waitFor()
     assert.equal(await page.getByRole('main').getByRole('button', { name: writing }).count(), 0, section)
     assert.equal(await page.getByRole('main').getByRole('textbox').count(), 0, section)
@@ -538,20 +540,17 @@ test('a viewer sees no controls that write, and cannot write by a direct call ei
 })
 
 test('every page fits a phone and a wide window, and is accessible in the dark', async () => {
-  for (const size of ['phone', 'wide'] as const) {
-    const page = await opened('settings/variables', { size, scheme: 'dark' })
-    for (const [section, known] of [
-      ['settings', 'Instances that always run'],
-      ['settings/variables', 'GREETING'],
-      ['settings/domains', 'Given by the service'],
-      ['settings/webhooks', 'Quiet period'],
-      ['triggers', 'WordPress/6.8'],
-    ] as const) {
-      await page.goto(pathOf(section))
-      await page.getByText(known).first().waitFor()
+  const page = await opened('triggers', { scheme: 'dark' })
+  for (const { section, link, known } of SECTIONS) {
+    if (link) await page.getByRole('link', { name: link, exact: true }).click()
+    await page.getByText(known).first().waitFor()
+    await assertAccessible(page, `${section}, dark`, 'colours')
+    for (const size of ['wide', 'phone'] as const) {
+      await page.setViewportSize(SIZES[size])
       await assertFits(page, `${section}, ${size}`)
-      await assertAccessible(page, `${section}, ${size}, dark`)
     }
-    assertQuiet(page)
+    await assertAccessible(page, `${section}, on a phone`, 'all but colours')
+    await page.setViewportSize(SIZES.laptop)
   }
+  assertQuiet(page)
 })

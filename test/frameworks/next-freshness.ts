@@ -151,7 +151,7 @@ describe('a Next.js app whose content changes', { skip }, () => {
     assert.equal(await service.stop(), 0)
     service = await startService(file, {
       dataDir: service.dataDir,
-      settings: { ...settings, HEADLAND_IDLE_TIMEOUT: '5' },
+      settings: { ...settings, HEADLAND_IDLE_TIMEOUT: '5', HEADLAND_SLEEP_MEMORY: '0' },
     })
     site.movedTo(service)
     await site.allShow(POSTS, first)

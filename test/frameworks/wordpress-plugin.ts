@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { after, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Handle, startHook, startSilentServer, TOKEN, takes } from '../support/edge/hook.ts'
@@ -34,16 +35,23 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     for (const name of files) await promisify(execFile)('php', ['-l', join(PLUGIN, name)])
   })
 
-  test('one publish is one call: a POST without a body, and without the token in its headers', async (t) => {
-    const { calls } = await start(t)
-    await wordpress.publish('One')
+  test('one publish is one call: a POST that names the post and its terms, and without the token in its headers', async (t) => {
+    let body: Promise<unknown> | undefined
+    const { calls } = await start(t, {
+      handle(response, _count, request) {
+        body = json(request).finally(() => takes(response))
+      },
+    })
+    const id = await wordpress.publish('One')
     await until(() => calls.length === 1, 'the call')
     await quiet()
     const [call] = calls
     assert.equal(calls.length, 1)
     assert.equal(call?.method, 'POST')
     assert.equal(call?.url, `/wh/webhooks/webhook:rebuild?token=${TOKEN}`)
-    assert.equal(call?.headers['content-length'], '0')
+    const { headland, content } = (await body) as { headland: number; content: string[] }
+    assert.equal(headland, 1)
+    assert.deepEqual(content.sort(), [`wp:post:${id}@post`, 'wp:term:1@category'])
     assert.doesNotMatch(JSON.stringify(call?.headers), /Secret/)
     const { ok, code, operation, counts } = await lastCall()
     assert.deepEqual([ok, code, operation, counts], [true, 200, 'accounts/a/operations/op-1', { publish: 1 }])

@@ -6,11 +6,10 @@ import { after, test } from 'node:test'
 import type { resources } from '../../src/contract/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LOGIN, NEEDS_REGISTRY, startRegistry } from '../support/images/registry.ts'
-import { deploy, type Files, nodeServer, page, reasonOf, untilDone, upload } from '../support/service/deploy.ts'
+import { deploy, type Files, nodeServer, page, reasonOf, untilDone } from '../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { createCommandLine } from '../support/service/headland.ts'
 import { startService, type TestService } from '../support/service/service.ts'
-import { until } from '../support/until.ts'
 
 const skip = NEEDS_REGISTRY.skip
 
@@ -145,21 +144,6 @@ test('headland image prints the reference of what is live', { skip }, async () =
   const { stdout, stderr, code } = await headland(args, { cwd: folder })
   assert.equal(code, 0, stderr)
   assert.equal(stdout, `${(await buildOf(done)).image}\n`)
-})
-
-test('while the registry is away visitors are answered, and a deploy waits for it', { skip }, async () => {
-  const { name, url } = await createEnvironment(service, as)
-  await deployed(name, nodeServer('before'))
-  await registry?.stop()
-  const asked = await upload(service, as, name, nodeServer('after'))
-  assert.equal(asked.status, 200, asked.text)
-  const build = asked.json.metadata.build
-  await until(async () => /is away, and is asked again/.test((await service.call(`/v1/${build}/log`, { as })).text))
-  assert.equal((await siteAnswer(service, url)).text, 'before')
-  await registry?.start()
-  const done = await untilDone(service, as, asked.json.name)
-  assert.equal(done.error, undefined, JSON.stringify(done.error))
-  assert.equal((await siteAnswer(service, url)).text, 'after')
 })
 
 test('a registry that stays away fails the deploy with what to do, and the next one goes through', {

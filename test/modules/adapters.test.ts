@@ -7,6 +7,7 @@ import type { Adapter, Plan, StaticOutput } from '../../src/builds/plan/plan.ts'
 import { createBuildCaches } from '../../src/builds/run/caches.ts'
 import { createPackageStore } from '../../src/builds/run/packages.ts'
 import { runPlan } from '../../src/builds/run/run.ts'
+import { createTarballStore } from '../../src/builds/run/tarballs.ts'
 import { createWorkspace } from '../../src/builds/run/workspace.ts'
 import type { WantedAdapter } from '../../src/builds/toolchain/adapters.ts'
 import { openToolchains } from '../../src/builds/toolchain/index.ts'
@@ -126,6 +127,7 @@ async function built(t: TestContext, { files, adapter, build, variables = {}, ro
     {
       engine,
       packages: createPackageStore({ sql, clock, newId, folder: join(top, 'packages') }),
+      tarballs: createTarballStore({ folder: join(top, 'tarballs') }),
       deadlines: { installMs: 120_000, buildMs: 120_000 },
       limits: LIMITS,
       networks: undefined,

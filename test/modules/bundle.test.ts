@@ -4,9 +4,10 @@ import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { bundled, bundlesOf, newestOf, sourcesOf, stampOf } from '../../bin/bundle.js'
+import { PARTS } from '../../scripts/programs.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
-const EDGE = { program: 'role', part: 'edge' }
+const EDGE = 'edge'
 
 const TOP = dirname(dirname(import.meta.dirname))
 
@@ -23,7 +24,7 @@ async function checkout(t: TestContext) {
 
 test('a bundle is used while its sources are as they were', async (t) => {
   const { top } = await checkout(t)
-  assert.equal(bundled(top, EDGE), join(bundlesOf(top), 'made', 'role.js'))
+  assert.equal(bundled(top, EDGE), join(bundlesOf(top), 'made', 'edge.cjs'))
 })
 
 test('a bundle is not used after a source was changed, in its size or its time', async (t) => {
@@ -52,7 +53,7 @@ test('checkouts that share their packages each have a bundle', async (t) => {
   await mkdir(other)
   await symlink(join(top, 'node_modules'), join(other, 'node_modules'))
   await writeFile(newestOf(other), JSON.stringify({ madeIn: other, name: 'another' }))
-  assert.equal(bundled(top, EDGE), join(bundlesOf(top), 'made', 'role.js'))
+  assert.equal(bundled(top, EDGE), join(bundlesOf(top), 'made', 'edge.cjs'))
 })
 
 test('a checkout without a bundle, or with one that was cut off, runs its sources', async (t) => {
@@ -63,8 +64,8 @@ test('a checkout without a bundle, or with one that was cut off, runs its source
   assert.equal(bundled(top, EDGE), undefined)
 })
 
-for (const part of ['command-line', 'agent', 'edge', 'control', 'node']) {
+for (const part of PARTS) {
   test(`the ${part} that these tests start is bundled`, () => {
-    assert.ok(bundled(TOP, { program: 'role', part }), 'Sources have changed since: run node test/prepare.ts')
+    assert.ok(bundled(TOP, part), 'Sources have changed since: run node test/prepare.ts')
   })
 }

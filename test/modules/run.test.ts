@@ -7,6 +7,7 @@ import type { Install, Plan, ServerOutput, StaticOutput } from '../../src/builds
 import { createBuildCaches } from '../../src/builds/run/caches.ts'
 import { createPackageStore } from '../../src/builds/run/packages.ts'
 import { type Deadlines, type Run, runPlan } from '../../src/builds/run/run.ts'
+import { createTarballStore } from '../../src/builds/run/tarballs.ts'
 import { createWorkspace } from '../../src/builds/run/workspace.ts'
 import { openToolchains } from '../../src/builds/toolchain/index.ts'
 import { machineEnvironment } from '../../src/config.ts'
@@ -107,6 +108,7 @@ async function workOf(
     ...more,
   }
   const packages = createPackageStore({ sql, clock, newId, folder: join(top, 'packages') })
+  const tarballs = createTarballStore({ folder: join(top, 'tarballs') })
   const all: Deadlines = { installMs: 60_000, buildMs: 60_000, ...deadlines }
   return {
     source: place.source,
@@ -114,7 +116,7 @@ async function workOf(
     /** Runs the build to its end, with the log in the file. Resolves to the folder of the output. */
     run: async () => {
       const made = await runPlan(
-        { engine, packages, deadlines: all, limits: { ...LIMITS, ...limits }, networks: undefined },
+        { engine, packages, tarballs, deadlines: all, limits: { ...LIMITS, ...limits }, networks: undefined },
         run,
       ).finally(() => log.close())
       return made.output.files
@@ -218,13 +220,13 @@ test('a build that fails is BUILD_SCRIPT_FAILED with its exit code', async (t) =
   await assert.rejects(work.run(), failsWith('BUILD_SCRIPT_FAILED', /ended with exit code 5\.$/))
 })
 
-test('an install without a lockfile says that versions may differ', async (t) => {
+test('an install without a lockfile says that the versions are chosen now', async (t) => {
   const work = await workOf(t, {
     install: installing(script('true')),
     packageManager: { name: 'npm', version: '*', lockfile: null },
   })
   await work.run()
-  assert.match(await work.log(), /There is no lockfile/)
+  assert.match(await work.log(), /There is no lockfile: the package manager chooses the versions now/)
 })
 
 /** Ignores SIGTERM, and has a child in a session of its own that ignores it too. */

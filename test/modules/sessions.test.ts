@@ -3,35 +3,47 @@ import { test } from 'node:test'
 import { type AttemptLimit, createAttempts, LOG_IN_LIMITS } from '../../src/accounts/attempts.ts'
 import { createKnownNetworks, KNOWN_NETWORKS } from '../../src/accounts/known-networks.ts'
 import { SESSION_MS } from '../../src/accounts/sessions.ts'
+import { randomToken } from '../../src/base/index.ts'
 import { statement } from '../../src/storage/index.ts'
 import { openCoreModules } from '../support/modules/core.ts'
 import { quickPasswordHash } from '../support/quick-password.ts'
 
-async function withOwner(t: Parameters<typeof openCoreModules>[0], { isQuick = true } = {}) {
+async function withOwner(t: Parameters<typeof openCoreModules>[0]) {
   const modules = await openCoreModules(t)
   const made = await modules.users.create('Owner@Example.com', 'agency', 'owner', { makeAccount: true })
-  const password = made.password?.reveal() ?? ''
-  const hash = quickPasswordHash(password)
-  if (isQuick) await modules.sql.transaction((tx) => tx.query(statement`UPDATE users SET password_hash = ${hash}`))
+  return { ...modules, password: made.password?.reveal() ?? '' }
+}
+
+/** The same, with a password that is compared in no time. Its hash is as quick to make, so the rows are written here. */
+async function withQuickOwner(t: Parameters<typeof openCoreModules>[0]) {
+  const modules = await openCoreModules(t)
+  const { sql, clock, newId, accounts } = modules
+  const [user, password, { id: account }] = [newId(), randomToken(), await accounts.create('agency')]
+  await sql.transaction(async (tx) => {
+    await tx.query(statement`INSERT INTO users (id, email, password_hash, create_time)
+      VALUES (${user}, ${'owner@example.com'}, ${quickPasswordHash(password)}, ${clock.now()})`)
+    await tx.query(statement`INSERT INTO memberships (user_id, account_id, role, id, create_time)
+      VALUES (${user}, ${account}, ${'owner'}, ${newId()}, ${clock.now()})`)
+  })
   return { ...modules, password }
 }
 
 test('a user logs in whatever the case of the address, and the session knows them', async (t) => {
-  const { sessions, password } = await withOwner(t, { isQuick: false })
+  const { sessions, password } = await withOwner(t)
   const { token } = await sessions.logIn('owner@EXAMPLE.com', password, '127.0.0.1')
   assert.equal((await sessions.find(token.reveal()))?.user.email, 'owner@example.com')
   assert.equal(await sessions.find('something else'), undefined)
 })
 
 test('a wrong password and an unknown user get the same answer', async (t) => {
-  const { sessions } = await withOwner(t)
+  const { sessions } = await withQuickOwner(t)
   const refusal = { reason: 'LOG_IN_FAILED', message: 'The e-mail address and the password do not belong together.' }
   await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '127.0.0.1'), refusal)
   await assert.rejects(sessions.logIn('unknown@example.com', 'wrong', '127.0.0.1'), refusal)
 })
 
 test('a session ends by logging out, with its time, and with a reset of the password', async (t) => {
-  const { sessions, users, clock, password } = await withOwner(t)
+  const { sessions, users, clock, password } = await withQuickOwner(t)
   const logIn = async (secret: string) =>
     (await sessions.logIn('owner@example.com', secret, '127.0.0.1')).token.reveal()
 
@@ -51,7 +63,7 @@ test('a session ends by logging out, with its time, and with a reset of the pass
 })
 
 test('guesses at one user from one network are refused after the burst, and allowed again with time', async (t) => {
-  const { sessions, clock, password } = await withOwner(t)
+  const { sessions, clock, password } = await withQuickOwner(t)
   const guess = () => sessions.logIn('owner@example.com', 'wrong', '10.0.0.1').catch((error) => error)
   const together = await Promise.all(Array.from({ length: 5 }, guess))
   for (let times = 5; times < LOG_IN_LIMITS.guesses.burst; times++) together.push(await guess())
@@ -65,7 +77,7 @@ test('guesses at one user from one network are refused after the burst, and allo
 })
 
 test('wrong guesses from one network do not lock out the owner on another network', async (t) => {
-  const { sessions, password } = await withOwner(t)
+  const { sessions, password } = await withQuickOwner(t)
   for (let times = 0; times <= LOG_IN_LIMITS.guesses.burst; times++)
     await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.9'))
   await sessions.logIn('owner@example.com', password, '198.51.100.7')
@@ -85,7 +97,7 @@ async function exhaust(
 }
 
 test('many machines have a bounded number of guesses at one user, who can still log in from a known network', async (t) => {
-  const modules = await withOwner(t)
+  const modules = await withQuickOwner(t)
   const { sessions, password, clock } = modules
   const home = '2001:db8:1:2::1'
   await sessions.logIn('owner@example.com', password, home)
@@ -106,7 +118,7 @@ test('many machines have a bounded number of guesses at one user, who can still 
 })
 
 test('a network is unknown again after a new password, and when it was not used for long', async (t) => {
-  const modules = await withOwner(t)
+  const modules = await withQuickOwner(t)
   const { sessions, users, clock, password } = modules
   await sessions.logIn('owner@example.com', password, '198.51.100.7')
   const { password: next } = await users.resetPassword('owner@example.com')
@@ -122,7 +134,7 @@ test('a network is unknown again after a new password, and when it was not used 
 })
 
 test('of the networks of a user only the latest are known', async (t) => {
-  const { sql, clock, sessions, password } = await withOwner(t)
+  const { sql, clock, sessions, password } = await withQuickOwner(t)
   const { session } = await sessions.logIn('owner@example.com', password, '10.0.0.0')
   const networks = createKnownNetworks({ sql, clock })
   for (let index = 1; index <= KNOWN_NETWORKS.perUser; index++) {
@@ -135,7 +147,7 @@ test('of the networks of a user only the latest are known', async (t) => {
 })
 
 test('all addresses of one IPv6 network count as one, and so do both forms of an IPv4 address', async (t) => {
-  const modules = await withOwner(t)
+  const modules = await withQuickOwner(t)
   await exhaust(modules, 'network 2001:db8:9:9::/64', LOG_IN_LIMITS.network)
   await exhaust(modules, 'network 10.9.9.9', LOG_IN_LIMITS.network)
   const { sessions } = modules
@@ -160,7 +172,7 @@ test('no made-up e-mail address is counted as another user', async (t) => {
 })
 
 test('a correct password resets the attempts of its user from that network, and from no other', async (t) => {
-  const { sessions, password } = await withOwner(t)
+  const { sessions, password } = await withQuickOwner(t)
   const guess = (address: string) => sessions.logIn('owner@example.com', 'wrong', address)
   for (const address of ['10.1.0.1', '10.1.0.2'])
     for (let tries = 1; tries < LOG_IN_LIMITS.guesses.burst; tries++) await assert.rejects(guess(address))
@@ -171,7 +183,7 @@ test('a correct password resets the attempts of its user from that network, and 
 })
 
 test('guesses at the password of an open session are counted from any network', async (t) => {
-  const { sessions, password } = await withOwner(t)
+  const { sessions, password } = await withQuickOwner(t)
   const { token, session } = await sessions.logIn('owner@example.com', password, '10.0.0.1')
   const mine = { token: token.reveal(), user: session.user }
   const guess = (index: number) =>
@@ -182,7 +194,7 @@ test('guesses at the password of an open session are counted from any network', 
 })
 
 test('neither a password nor a session token is in the database', async (t) => {
-  const { sessions, sql, password } = await withOwner(t)
+  const { sessions, sql, password } = await withQuickOwner(t)
   const { token } = await sessions.logIn('owner@example.com', password, '127.0.0.1')
   const rows = JSON.stringify([
     await sql.query(statement`SELECT * FROM users`),
@@ -192,7 +204,7 @@ test('neither a password nor a session token is in the database', async (t) => {
 })
 
 test('a user who joins a second account keeps the password and has a role in each', async (t) => {
-  const { users, accounts, sessions, password } = await withOwner(t)
+  const { users, accounts, sessions, password } = await withQuickOwner(t)
   await accounts.create('second')
   assert.equal((await users.create('owner@example.com', 'second', 'viewer')).password, undefined)
   const { session } = await sessions.logIn('owner@example.com', password, '127.0.0.1')
@@ -205,7 +217,7 @@ test('a user who joins a second account keeps the password and has a role in eac
 })
 
 test('a log-in that began before a change of the password opens no session', async (t) => {
-  const { sessions, users, password } = await withOwner(t)
+  const { sessions, users, password } = await withQuickOwner(t)
   const { token, session } = await sessions.logIn('owner@example.com', password, '127.0.0.1')
   const mine = { token: token.reveal(), user: session.user }
   // Hashes are computed one at a time: that of the log-in comes last, long after the old password was read.
@@ -218,7 +230,7 @@ test('a log-in that began before a change of the password opens no session', asy
 })
 
 test('of two concurrent changes of a password, one takes effect', async (t) => {
-  const { sessions, password } = await withOwner(t)
+  const { sessions, password } = await withQuickOwner(t)
   const { token, session } = await sessions.logIn('owner@example.com', password, '127.0.0.1')
   const mine = { token: token.reveal(), user: session.user }
   const change = (newPassword: string) => sessions.changePassword(mine, { password, newPassword }, '127.0.0.1')

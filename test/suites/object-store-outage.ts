@@ -13,7 +13,10 @@ import { createWebhooks, hook } from '../support/service/webhooks.ts'
 import { until } from '../support/until.ts'
 import { zipOf } from '../support/zip.ts'
 
-const AWAY_MS = rounds({ short: 3000, long: 30_000 })
+const AWAY_MS = rounds({ short: 1000, long: 30_000 })
+
+/** Each of them is built, and a build takes longer. */
+const UPLOAD_PAUSE_MS = 200
 
 type Parts = {
   store(t: TestContext): Promise<TestStore>
@@ -36,14 +39,14 @@ export function outageSuite(name: string, { store: storeOf, namesIn }: Parts) {
     const refused: { status: number; retryAfter: string | null }[] = []
     let isOver = false
 
-    /** Uploads one version after the other, as fast as it can. */
+    /** Uploads one version after the other. */
     async function keepUploading() {
       for (let version = 1; !isOver; version += 1) {
         const zip = zipOf(page(String(version)))
         const { status, headers, json } = await upload(service, as, environment, zip)
         if (status === 200) acknowledged.push({ zip, operation: json.name })
         else refused.push({ status, retryAfter: headers.get('retry-after') })
-        await wait(50)
+        await wait(UPLOAD_PAUSE_MS)
       }
     }
     const uploading = keepUploading()

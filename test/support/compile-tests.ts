@@ -12,7 +12,9 @@ const FOLDERS = ['src', 'portal', 'torture', 'test']
 
 class OnlyCompiled extends Error {}
 
-const files = globSync(`{${FOLDERS}}/**/*.test.ts`, { cwd: TOP }).map((path) => pathToFileURL(join(TOP, path)).href)
+const files = globSync([`{${FOLDERS}}/**/*.test.ts`, 'test/e2e/**/*.ts'], { cwd: TOP }).map(
+  (path) => pathToFileURL(join(TOP, path)).href,
+)
 const known = new Set<string | undefined>(files)
 registerHooks({
   resolve(specifier, context, next) {

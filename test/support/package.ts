@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MATERIAL = [
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
   ...['README.md', 'CHANGELOG.md', 'LICENSE'],
-  ...['bin', 'docs', 'examples/node-server', 'integrations', 'portal', 'scripts', 'src'],
+  ...['bin', 'docs', 'examples/node-server', 'examples/welcome', 'integrations', 'portal', 'scripts', 'src'],
 ]
 
 export type Installed = {

@@ -7,7 +7,7 @@ import { parseDatabaseAddress, systemClock } from '../../src/base/index.ts'
 import { MIGRATIONS, migrate, type Sql } from '../../src/storage/index.ts'
 import { openSqlite } from '../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from './folder.ts'
-import { sharedPostgres, usesPostgres } from './postgres/databases.ts'
+import { createMigrated, usesPostgres } from './postgres/databases.ts'
 
 /** The file of the first database, before anything was written to it: all migrations take longer than most tests. */
 let migrated: Buffer | undefined
@@ -25,20 +25,9 @@ export async function migratedSql(t: Scope): Promise<Sql> {
   return sql
 }
 
-/** A migrated database, of which the others are copies. */
-let template: Promise<string> | undefined
-
 async function migratedPostgres(t: Scope): Promise<Sql> {
   const { openPostgres } = await import('../../src/storage/sql/postgres/postgres.ts')
-  const server = await sharedPostgres()
-  template ??= (async () => {
-    const url = await server.createDatabase()
-    const sql = await openPostgres(parseDatabaseAddress(url))
-    await migrate(sql, MIGRATIONS, systemClock.now())
-    await sql.close()
-    return url
-  })()
-  const sql = await openPostgres(parseDatabaseAddress(await server.createDatabase(await template)))
+  const sql = await openPostgres(parseDatabaseAddress(await createMigrated()))
   t.after(() => sql.close())
   return sql
 }

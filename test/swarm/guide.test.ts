@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, suite, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { remoteUrl, runGit } from '../support/git/checkout.ts'
 import { LOGIN, NEEDS_REGISTRY, startRegistry } from '../support/images/registry.ts'
 import { isLong } from '../support/long.ts'
 import { inReverse } from '../support/machine/docker-engine.ts'
@@ -37,10 +38,11 @@ suite('a cluster as the page makes it', { skip }, async () => {
     machines.set(name, made)
     return made
   }
+  const databaseUrl = `${pair.withBoth(await pair.primary.createDatabase())}?sslmode=disable`
   const guide = await openGuide({
     machineOf,
     own: {
-      databaseUrl: `${pair.withBoth(await pair.primary.createDatabase())}?sslmode=disable`,
+      databaseUrl,
       objectStore: `s3://${BUCKET}/cluster`,
       objectStoreEndpoint: store.endpoint,
       objectStoreRegion: store.region,
@@ -94,6 +96,16 @@ suite('a cluster as the page makes it', { skip }, async () => {
     assert.deepEqual(status.findings, [])
   })
 
+  test('git reaches a worker through each control machine', async () => {
+    for (const { address } of [first, second]) {
+      const listed = await runGit('/', [
+        'ls-remote',
+        remoteUrl({ api: `http://${address}:8080` }, as, 'default/server'),
+      ])
+      assert.equal(listed.code, 0, listed.text)
+    }
+  })
+
   test('an upgrade, one role after the other, is not noticed', async (context) => {
     await unnoticed(context, async () => {
       await guide.follow('Upgrade')
@@ -101,42 +113,10 @@ suite('a cluster as the page makes it', { skip }, async () => {
     })
   })
 
-  test('a node that is added gets apps, and neither that nor its removal is noticed', async (context) => {
-    await unnoticed(context, () => guide.follow('Add a node'))
-    const only = ['--filter', 'desired-state=running', '--format', '{{.CurrentState}}']
-    const runningThere = async () => (await first.docker('node', 'ps', 'paris-4', ...only)).match(/^Running/gm)?.length
-    // Each goes to one of the nodes with the fewest apps, so one of the first of them is there.
-    let moved = server
-    for (let number = 1; number <= guide.layout.length + 1 && !(await runningThere()); number++) {
-      moved = await create(`moved-${number}`)
-      assert.equal((await deploy(one, as, moved.name, nodeServer('moved'))).error, undefined)
-    }
-    assert.ok(await runningThere(), 'the node has got an app')
-    const way = waysTo({ moved: moved.url })
-    for (const { edge, url } of way) await until(async () => (await siteAnswer(edge, url)).status === 200, 'it answers')
-    const itsVisitors = startVisitors(t, way)
-    await unnoticed(context, async () => {
-      const itsFigures = await itsVisitors.during(async () => {
-        await guide.follow('Drain a node')
-        await until(async () => !(await runningThere()), 'the node is empty')
-        for (const { edge, url } of way) assert.equal((await siteAnswer(edge, url)).text, 'moved')
-      })
-      context.diagnostic(JSON.stringify(itsFigures))
-      assert.equal(itsFigures.failed, 0, itsFigures.examples.join('\n'))
-      await guide.follow('Remove a node')
-    })
-    await itsVisitors.stop()
-    const findings = async () => JSON.parse(await operator('cluster status --json')).findings
-    await until(async () => (await findings()).length === 0, 'its status shows nothing wrong')
-  })
-
-  test('the token of a machine that has left is taken back', async () => {
-    await guide.follow('Take back a token')
-    assert.match(await operator('cluster tokens'), /node +paris-4/)
-  })
-
   const isReady = async (api: Api) => (await api.call('/readyz').catch(() => undefined))?.status === 200
-  const termOf = async (): Promise<number> => JSON.parse(await operator('cluster status --json')).leader?.term ?? 0
+  /** By whichever server answers. `cluster status` shows it too, but is a process of the service each time. */
+  const termOf = async (): Promise<number> =>
+    Number(await pair.replica.psql(`SELECT term FROM leadership WHERE name = 'control'`, databaseUrl))
   /** Everything answers again, under a leader of a later term. */
   const untilBack = async (before: number) => {
     for (const api of apis) await until(() => isReady(api), 'it is back')
@@ -174,6 +154,40 @@ suite('a cluster as the page makes it', { skip }, async () => {
       await deployServer('after the outage')
     })
     assert.deepEqual(await unfinished(), [])
+  })
+
+  test('a node that is added gets apps, and neither that nor its removal is noticed', async (context) => {
+    await unnoticed(context, () => guide.follow('Add a node'))
+    const only = ['--filter', 'desired-state=running', '--format', '{{.CurrentState}}']
+    const runningThere = async () => (await first.docker('node', 'ps', 'paris-4', ...only)).match(/^Running/gm)?.length
+    // Each goes to one of the nodes with the fewest apps, so one of the first of them is there.
+    let moved = server
+    for (let number = 1; number <= guide.layout.length + 1 && !(await runningThere()); number++) {
+      moved = await create(`moved-${number}`)
+      assert.equal((await deploy(one, as, moved.name, nodeServer('moved'))).error, undefined)
+    }
+    assert.ok(await runningThere(), 'the node has got an app')
+    const way = waysTo({ moved: moved.url })
+    for (const { edge, url } of way) await until(async () => (await siteAnswer(edge, url)).status === 200, 'it answers')
+    const itsVisitors = startVisitors(t, way)
+    await unnoticed(context, async () => {
+      const itsFigures = await itsVisitors.during(async () => {
+        await guide.follow('Drain a node')
+        await until(async () => !(await runningThere()), 'the node is empty')
+        for (const { edge, url } of way) assert.equal((await siteAnswer(edge, url)).text, 'moved')
+      })
+      context.diagnostic(JSON.stringify(itsFigures))
+      assert.equal(itsFigures.failed, 0, itsFigures.examples.join('\n'))
+      await guide.follow('Remove a node')
+    })
+    await itsVisitors.stop()
+    const findings = async () => JSON.parse(await operator('cluster status --json')).findings
+    await until(async () => (await findings()).length === 0, 'its status shows nothing wrong')
+  })
+
+  test('the token of a machine that has left is taken back', async () => {
+    await guide.follow('Take back a token')
+    assert.match(await operator('cluster tokens'), /node +paris-4/)
   })
 
   test('every block of the page was run', () => assert.deepEqual(guide.notFollowed(), []))

@@ -107,6 +107,12 @@ async function innerAddress(node: Node, name: string): Promise<string> {
   return node.docker('inspect', '--format', format, id)
 }
 
+/** The address of a node in the network of its apps. */
+async function gatewayOf(node: Node): Promise<string> {
+  const [link] = JSON.parse(await runIn(node.inside, 'ip', '-json', '-4', 'address', 'show', 'dev', 'hl-apps'))
+  return link.addr_info[0].local
+}
+
 /** What must not be reached, each at an address where something listens. */
 async function forbidden(): Promise<Record<string, string>> {
   const [first, second] = swarm.nodes
@@ -125,6 +131,7 @@ async function forbidden(): Promise<Record<string, string>> {
     'a control process': control.address,
     'the metadata of a cloud': `${METADATA}:${PORTS.web}`,
     'another port of the resolver': `${RESOLVER}:${PORTS.web}`,
+    'the gateway of its network': `${await gatewayOf(first)}:2377`,
   }
 }
 

@@ -19,11 +19,11 @@ import { siteAnswer } from '../support/service/environment.ts'
 
 const skip = NEEDS_OWN_NETWORK.skip || NEEDS_SWARM.skip || NEEDS_REGISTRY.skip || NEEDS_POSTGRES.skip
 
-const AT_LEAST = { faults: 3, acknowledged: 20, pages: 50 }
+const AT_LEAST = { faults: 3, acknowledged: 20, pages: 20 }
 /** Enough for pages that were stored, then purged or replaced, and asked for again. */
 const WITHOUT_FAULTS = { seconds: 15, seed: 3, accounts: 1, atLeast: { faults: 1, acknowledged: 60, pages: 150 } }
 
-const OPTIONS = { seconds: 25, seed: 3, accounts: 2, atLeast: AT_LEAST }
+const OPTIONS = { seconds: 20, seed: 3, accounts: 2, atLeast: AT_LEAST }
 
 test('in a cluster under load and faults, nothing that was acknowledged is lost, stuck, crossed, stale or left over', {
   skip,

@@ -196,7 +196,7 @@ test('builds are listed, and a failed one is shown with what to do about it', as
   await deploy(service, as, name, { 'package.json': JSON.stringify({ scripts: { build: 'exit 3' } }) })
   const { stdout } = await succeeds('builds')
   const [heading = '', failed = '', ...others] = stdout.trimEnd().split('\n')
-  assert.match(heading, /^BUILD +STATE +TRIGGER +BY +ASKED +SECONDS +REASON +ARCHIVE +COMMIT +MESSAGE$/)
+  assert.match(heading, /^BUILD +STATE +TRIGGER +BY +ASKED +SECONDS +REASON +ARCHIVE +COMMIT +AUTHOR +MESSAGE$/)
   assert.match(
     failed,
     /^[0-9a-f-]{36} +FAILED +UPLOAD +credential \S.* +\S+Z +\d+ +BUILD_SCRIPT_FAILED +sha256:\w{64}$/,
@@ -226,7 +226,7 @@ test('a build that runs is cancelled, and is over when the command ends', async 
 test("'activate previous' makes the deployment before the live one live, and called again the one before that", async () => {
   const listed = await succeeds('deployments')
   const [heading = '', live = ''] = listed.stdout.split('\n')
-  assert.match(heading, /^DEPLOYMENT +STATE +TRIGGER +BY +LIVE +ACTIVATABLE +BUILD +ARCHIVE +COMMIT +MESSAGE$/)
+  assert.match(heading, /^DEPLOYMENT +STATE +TRIGGER +BY +LIVE +ACTIVATABLE +BUILD +ARCHIVE +COMMIT +AUTHOR +MESSAGE$/)
   assert.match(live, /^\S{36} +LIVE +UPLOAD +credential \S.* +\S+Z +yes +\S{36} +sha256:\w{64}$/)
   const [three, two] = (await read(`${name}/deployments`)).deployments as resources.Deployment[]
   const back = await succeeds('deployments', 'activate', 'previous')
@@ -312,6 +312,15 @@ test('a domain of an environment that is not production is pointed out, until it
   assert.equal((await json('envs', 'change', '--production', 'yes')).production, true)
   assert.doesNotMatch((await succeeds('domains')).stderr, /Search engines/)
   await fails(2, /--production is one of yes, no/, ['envs', 'change', '--production', 'maybe'])
+})
+
+test('a badge is switched on and off, and the environment shows its address while it is on', async () => {
+  assert.equal((await json('envs', 'change', '--badge', 'yes')).badge, true)
+  const { stdout } = await succeeds('envs', 'show')
+  const [address = ''] = /http:\S+\/badge\.svg/.exec(stdout) ?? []
+  assert.match(await (await fetch(address)).text(), /^<svg .*aria-label="Production: /)
+  assert.equal((await json('envs', 'change', '--badge', 'no')).badge, false)
+  assert.doesNotMatch((await succeeds('envs', 'show')).stdout, /badge/)
 })
 
 test('a domain redirects to another one, which may change places with it, until that is ended', async () => {

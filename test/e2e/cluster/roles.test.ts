@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { freePort } from '../../support/certificates/pebble.ts'
 import { temporaryFolder } from '../../support/folder.ts'
+import { openCheckout, remoteUrl, runGit } from '../../support/git/checkout.ts'
 import { NEEDS_REGISTRY } from '../../support/images/registry.ts'
 import { NEEDS_POSTGRES } from '../../support/postgres/server.ts'
 import { deploy, page, untilDone, upload } from '../../support/service/deploy.ts'
@@ -29,16 +30,22 @@ suite('two control processes and a worker', { skip }, async () => {
     for (const end of ends) await end()
   })
   const shared = await startShared(scope)
-  const clusterAddress = `127.0.0.1:${await freePort()}`
+  const [clusterAddress, otherAddress] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
   const inApp = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`] as const
   const dockerSocket = join(await temporaryFolder(scope), 'docker.sock')
   const operators = { HEADLAND_OPERATOR_ACCOUNTS: 'default' }
   // Together, on a database that is empty.
   const [one, two] = await Promise.all([
     shared.control({ ...operators, HEADLAND_CLUSTER_LISTEN: clusterAddress, HEADLAND_IN_APP_LISTEN: inApp[0] }),
-    shared.control({ ...operators, HEADLAND_IN_APP_LISTEN: inApp[1], HEADLAND_DOCKER_SOCKET: dockerSocket }),
+    shared.control({
+      ...operators,
+      HEADLAND_CLUSTER_LISTEN: otherAddress,
+      HEADLAND_IN_APP_LISTEN: inApp[1],
+      HEADLAND_DOCKER_SOCKET: dockerSocket,
+    }),
   ])
-  let worker = await shared.worker()
+  const startWorker = () => shared.worker({ HEADLAND_CONTROL_ADDRESSES: `${clusterAddress},${otherAddress}` })
+  let worker = await startWorker()
   const as = await one.login()
   const environment = await createEnvironment(one, as)
 
@@ -140,15 +147,68 @@ suite('two control processes and a worker', { skip }, async () => {
     assert.equal((await fetch(here ?? '')).status, 401)
   })
 
-  test('a worker that is killed in the middle of a build is replaced by another one', async () => {
-    const asked = await upload(one, as, environment.name, heldBuild('lost-worker', 'after the loss'))
+  const [, , , appName = ''] = environment.name.split('/')
+  const remoteAt = (service: TestService, login = as) => remoteUrl(service, login, `default/${appName}`)
+  const folder = await temporaryFolder(scope)
+  const work = await openCheckout(join(folder, 'work'))
+  /** The commit of the branch, as a control process tells it. */
+  const headAt = async (service: TestService) => (await work.git('ls-remote', remoteAt(service), 'main')).split('\t')[0]
+
+  test('a push to a control process is built by a worker, with its log, and recorded as on one machine', async () => {
+    const named = { method: 'PATCH', as, body: { branch: 'main' } }
+    assert.equal((await one.call(`/v1/${environment.name}?updateMask=branch`, named)).status, 200)
+    const script = 'echo built by a worker && mkdir -p dist && cp index.html dist'
+    const sha = await work.commit(
+      { ...page('pushed'), 'package.json': JSON.stringify({ scripts: { build: script } }) },
+      'A page',
+    )
+    const pushed = await work.try('push', remoteAt(one), 'main')
+    assert.equal(pushed.code, 0, pushed.text)
+    assert.ok(pushed.text.includes(`: ${one.api}/default/apps/${appName}/environments/`), pushed.text)
+    assert.match(pushed.text, /remote: built by a worker[\s\S]*remote: Live: http/)
+    const { json } = await two.call(`/v1/${environment.name}/builds`, { as })
+    assert.deepEqual([json.builds[0].commit.sha, json.builds[0].requestedBy.kind], [sha, 'CREDENTIAL'])
+    const audit = await two.call('/v1/accounts/default/auditEvents?action=PUSH', { as: await one.login('owner') })
+    const [{ way, by, address }, ...others] = audit.json.auditEvents
+    assert.deepEqual([way, by.kind, address, others], ['GIT', 'CREDENTIAL', '127.0.0.1', []])
+    const refused = await runGit(folder, ['ls-remote', remoteAt(two, await one.login('viewer'))])
+    assert.notEqual(refused.code, 0)
+  })
+
+  test('a push whose build fails is refused, and a clone from the other control process has what was pushed before', async () => {
+    const before = await work.git('rev-parse', 'HEAD')
+    await work.commit(
+      { 'package.json': JSON.stringify({ scripts: { build: 'echo no such luck; exit 3' } }) },
+      'This breaks',
+    )
+    const pushed = await work.try('push', remoteAt(two), 'main')
+    assert.equal(pushed.code, 1, pushed.text)
+    assert.match(pushed.text, /remote: no such luck[\s\S]*BUILD_SCRIPT_FAILED[\s\S]*pre-receive hook declined/)
+    await work.git('reset', '-q', '--hard', before)
+    const cloned = await runGit(folder, ['clone', '-q', remoteAt(two), 'clone'])
+    assert.equal(cloned.code, 0, cloned.text)
+    assert.equal((await runGit(join(folder, 'clone'), ['rev-parse', 'HEAD'])).stdout, before)
+  })
+
+  test('a worker that is killed in the middle of a build is replaced by another one, and who pushed is told', async () => {
+    const before = await work.git('rev-parse', 'HEAD')
+    await work.commit(heldBuild('lost-worker', 'after the loss'), 'Held')
+    const pushing = work.try('push', remoteAt(one), 'main')
     await untilHeld('lost-worker')
     const lost = worker
     await lost.kill()
-    worker = await shared.worker()
+    const pushed = await pushing
+    assert.notEqual(pushed.code, 0)
+    assert.match(pushed.text, /GIT_UNAVAILABLE\. The worker that ran git was lost/)
+    const alone = await runGit(folder, ['ls-remote', remoteAt(two)])
+    assert.match(alone.text, /GIT_UNAVAILABLE. No worker is connected/)
+    worker = await startWorker()
+    assert.equal(await headAt(two), before)
+    await work.git('reset', '-q', '--hard', before)
     const held = await untilHeld('lost-worker')
     await held.goOn()
-    assert.equal((await untilDone(two, as, asked.json.name)).error, undefined)
+    const { json } = await two.call(`/v1/${environment.name}/operations`, { as })
+    assert.equal((await untilDone(two, as, json.operations[0].name)).error, undefined)
   })
 
   test('a control process and a worker are reloaded, and go on', async () => {
@@ -182,7 +242,10 @@ suite('two control processes and a worker', { skip }, async () => {
     const other = leading === one ? two : one
     await leading.kill()
     await until(() => isLeading(other), 'the other one leads')
-    assert.equal((await deploy(other, as, environment.name, page('after'))).error, undefined)
+    const sha = await work.commit(page('after'), 'After the loss')
+    const pushed = await work.try('push', remoteAt(other), 'main')
+    assert.equal(pushed.code, 0, pushed.text)
+    assert.equal(await headAt(other), sha)
     await createEnvironment(other, as, { app: environment.name.split('/')[3] ?? '' })
   })
 })

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { makeAccount } from '../../support/e2e/account.ts'
+import { answerTo, ON_LOOPBACK } from '../../support/e2e/loopback-app.ts'
+import { newestFirst } from '../../support/e2e/newest-first.ts'
 import { type Scope, temporaryFolder } from '../../support/folder.ts'
 import { usesPostgres } from '../../support/postgres/databases.ts'
+import { appAt, CALLER } from '../../support/service/app-calls.ts'
 import { deploy, type Files, page, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService, type TestService } from '../../support/service/service.ts'
@@ -41,7 +45,9 @@ const WHO: Files = {
     process.on('SIGTERM', () => { console.log('asked to end'); server.close(() => process.exit()) })`,
 }
 
-const service = await start({ after })
+/** The one that is started again ends before the folder is deleted. */
+const scope = newestFirst({ after })
+let service = await start(scope)
 const as = await service.login()
 const environment = await createEnvironment(service, as)
 
@@ -129,25 +135,40 @@ test('a cancelled build is gone with everything that it started', async () => {
   await until(async () => (await processesIn(folder)).length === 0)
 })
 
-test('a stop asks the app to end, and leaves no process', async (t) => {
-  const dataDir = await temporaryFolder(t)
-  const other = await start(t, dataDir)
-  const login = await other.login()
-  const { name } = await createEnvironment(other, login)
-  assert.equal((await deploy(other, login, name, WHO)).error, undefined)
+test('an app finds the service on loopback', async () => {
+  const { name, url } = await createEnvironment(service, as)
+  const { error } = await deploy(service, as, name, CALLER)
+  assert.equal(error, undefined, JSON.stringify(error))
+  const { variables, put, get, purge } = await appAt(service, url)
+  assert.equal(new URL(variables.HEADLESS_KV_STORE_URL).hostname, '127.0.0.1')
+  assert.equal((await put('a', { body: '"a"' })).status, 204)
+  assert.equal((await get('a')).text, '"a"')
+  assert.equal((await get('a', 'wrong')).status, 401)
+  assert.equal((await purge(['/'])).status, 200)
+})
+
+test('an app that listens on 127.0.0.1 alone is reached, and its peer is loopback', async () => {
+  const { name, url } = await createEnvironment(service, as)
+  const { error } = await deploy(service, as, name, ON_LOOPBACK)
+  assert.equal(error, undefined, JSON.stringify(error))
+  const visitor = '127.0.0.9'
+  assert.equal(await answerTo(service, { url, from: visitor }), `127.0.0.1 ${visitor}`)
+})
+
+test('a stop asks the app to end, and leaves no process', async () => {
+  const { dataDir } = service
   assert.notDeepEqual(await processesIn(dataDir), [])
-  assert.equal(await other.stop(), 0)
+  assert.equal(await service.stop(), 0)
   await until(async () => (await processesIn(dataDir)).length === 0)
 
-  const again = await start(t, dataDir)
-  const logged = await again.call(`/v1/${name}/logs`, { as: login })
+  service = await start(scope, dataDir)
+  const logged = await service.call(`/v1/${environment.name}/logs`, { as })
   assert.match(logged.text, /asked to end/)
-  const { url } = (await again.call(`/v1/${name}`, { as: login })).json
-  await until(async () => (await siteAnswer(again, url)).status === 200)
+  await until(async () => (await siteAnswer(service, environment.url)).status === 200)
 })
 
 test('with a second account every upload is refused with 503, for all accounts', async () => {
-  await service.operator('accounts', 'create', 'second')
+  await makeAccount(service, 'second')
   const theirs = await service.login('owner', 'second')
   await createApp(service, theirs, { account: 'second', app: 'theirs' })
   const second = await createEnvironment(service, theirs, { account: 'second', app: 'theirs' })

@@ -1,6 +1,7 @@
 /** Builds that wait for others say so, and uploads of files alone do not wait for builds that run a program. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { resources } from '../../../src/contract/index.ts'
 import { deploy, reasonOf, untilDone, upload } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
@@ -49,6 +50,17 @@ test('files overtake a build of another app; a waiting build says for what it wa
 
   const second = (await upload(service, as, busy.name, page('second'))).json
   assert.equal((await read(second.name)).metadata.waiting.reason, 'ENVIRONMENT')
+
+  const { operations, nextPageToken } = await read('accounts/default/runningOperations')
+  assert.deepEqual(
+    operations.map(({ name, metadata }: resources.Operation) => [name, metadata.phase === 'QUEUED', metadata.build]),
+    [
+      [second, true],
+      [older, true],
+      [held, false],
+    ].map(([{ name, metadata }, waits]) => [name, waits, metadata.build]),
+  )
+  assert.equal(nextPageToken, '')
 
   const newer = (await upload(service, as, other.name, heldBuild('waiting-too', 'newer'))).json
   assert.equal(reasonOf(await untilDone(service, as, older.name)), 'SUPERSEDED')

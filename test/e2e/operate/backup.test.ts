@@ -4,11 +4,12 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { statement } from '../../../src/storage/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
+import { openCheckout, remoteUrl } from '../../support/git/checkout.ts'
 import { databaseSettings, OF_SQLITE } from '../../support/postgres/databases.ts'
 import { deploy, type Files, page, untilDone, upload } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
@@ -51,6 +52,36 @@ async function backUp(dataDir: string, ...args: string[]) {
 
 /** What was restored has SQLite, also where the service before had PostgreSQL. */
 const RESTORED = { HEADLAND_DATABASE_URL: '' }
+
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+
+let started: Promise<TestService> | undefined
+let saved: ReturnType<typeof backUpOnce> | undefined
+
+/** A running service that several tests use. The last one ends it. */
+function running(): Promise<TestService> {
+  started ??= startService(file)
+  return started
+}
+
+/** A backup of it, and its key. */
+function backedUp() {
+  saved ??= backUpOnce()
+  return saved
+}
+
+async function backUpOnce() {
+  const service = await running()
+  const folder = await temporaryFolder(file)
+  const [backup, keyFile] = [join(folder, 'backup.tar'), join(folder, 'key')]
+  await backUp(service.dataDir, backup)
+  await copyFile(join(service.dataDir, 'master.key'), keyFile)
+  return { service, file: backup, keyFile }
+}
 
 /** Uploads, rebuilds, creates and deletes until it is stopped. */
 function busy(service: TestService, as: Login, environment: string, app: string) {
@@ -97,6 +128,9 @@ test('a backup of a busy service restores everything that was acknowledged befor
   await deploy(service, as, backend.name, server)
   assert.deepEqual(JSON.parse((await siteAnswer(service, backend.url)).text), EXPECTED)
   const webhooks = await createWebhooks(service, as, site.name)
+  const work = await openCheckout(join(await temporaryFolder(t), 'work'))
+  const sha = await work.commit({ 'index.html': 'pushed' }, 'Kept')
+  await work.git('push', '-q', remoteUrl(service, as, `default/${app}`), 'HEAD:refs/tags/kept')
   const waiting = await upload(service, as, held.name, heldBuild('backed-up', 'held'))
   await untilHeld('backed-up')
   const { json } = await service.call(`/v1/${site.name}/builds`, { as })
@@ -130,21 +164,23 @@ test('a backup of a busy service restores everything that was acknowledged befor
   const { stderr } = await headland(dataDir, 'restore', file, '--key-file', keyFile)
   assert.equal(stderr, '')
 
-  const after = await startService(t, { dataDir, settings: RESTORED })
-  assert.match((await siteAnswer(after, site.url)).text, /as it was/)
-  assert.deepEqual(JSON.parse((await siteAnswer(after, backend.url)).text), EXPECTED)
-  assert.match((await siteAnswer(after, moving.url)).text, /version \d+|Nothing deployed yet/)
-  assert.equal((await after.call(`/v1/${json.builds[0].name}/log`, { as })).text, log.text)
-  assert.equal((await hook(after, webhooks.purgeCache)).status, 200)
+  const restored = await startService(t, { dataDir, settings: RESTORED })
+  assert.match((await siteAnswer(restored, site.url)).text, /as it was/)
+  assert.deepEqual(JSON.parse((await siteAnswer(restored, backend.url)).text), EXPECTED)
+  assert.match((await siteAnswer(restored, moving.url)).text, /version \d+|Nothing deployed yet/)
+  assert.equal((await restored.call(`/v1/${json.builds[0].name}/log`, { as })).text, log.text)
+  await work.git('clone', '-q', '--branch', 'kept', remoteUrl(restored, as, `default/${app}`), 'clone')
+  assert.equal(await work.git('-C', 'clone', 'rev-parse', 'HEAD'), sha)
+  assert.equal((await hook(restored, webhooks.purgeCache)).status, 200)
   // Unfinished operations are resumed, and start again from the beginning.
   await (await untilHeld('backed-up')).goOn()
-  assert.equal((await untilDone(after, as, waiting.json.name)).error, undefined)
-  assert.match((await siteAnswer(after, held.url)).text, /^held/)
-  assert.equal(await after.stop(), 0)
+  assert.equal((await untilDone(restored, as, waiting.json.name)).error, undefined)
+  assert.match((await siteAnswer(restored, held.url)).text, /^held/)
+  assert.equal(await restored.stop(), 0)
 })
 
 test('a backup that is stopped half-way leaves no file and no retention hold behind', async (t) => {
-  const service = await startService(t)
+  const service = await running()
   const { dataDir } = service
   const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, ...(await databaseSettings(dataDir)) }
   // Its output is not read, so it stops in the middle.
@@ -178,36 +214,14 @@ test('a folder without a database is not backed up as an empty one, and a backup
   await assert.rejects(headland(dataDir, 'backup'), { code: 2 })
 })
 
-/** A backup of a running service, and its key. */
-async function backedUp(t: TestContext) {
-  const service = await startService(t)
-  const folder = await temporaryFolder(t)
-  const [file, keyFile] = [join(folder, 'backup.tar'), join(folder, 'key')]
-  await backUp(service.dataDir, file)
-  await copyFile(join(service.dataDir, 'master.key'), keyFile)
-  return { service, folder, file, keyFile }
-}
-
-test('a restore over a running service is refused, and the service keeps running', async (t) => {
-  const { service, file, keyFile } = await backedUp(t)
+test('a restore over a running service is refused, and the service keeps running', async () => {
+  const { service, file, keyFile } = await backedUp()
   for (const more of [[], ['--trust']])
     await assert.rejects(headland(service.dataDir, 'restore', file, '--key-file', keyFile, ...more), {
       code: 1,
       stderr: /is not empty\. Stop the service that uses it and move the folder away/,
     })
   assert.equal((await service.call('/readyz')).status, 200)
-  assert.equal(await service.stop(), 0)
-})
-
-test('a service ends when its folder is moved away and another one is restored in its place', OF_SQLITE, async (t) => {
-  const { service, file, keyFile } = await backedUp(t)
-  await rename(service.dataDir, `${service.dataDir}.old`)
-  t.after(() => rm(`${service.dataDir}.old`, { recursive: true, force: true }))
-  await headland(service.dataDir, 'restore', file, '--key-file', keyFile)
-  await until(() => /headland\.db was moved or replaced while the service ran/.test(service.log()), 'it notices')
-  const after = await startService(t, { dataDir: service.dataDir })
-  assert.equal((await after.call('/readyz')).status, 200)
-  assert.equal(await after.stop(), 0)
 })
 
 test('neither a service nor a command starts in a folder that a restore is filling', async (t) => {
@@ -219,8 +233,8 @@ test('neither a service nor a command starts in a folder that a restore is filli
 })
 
 test('a restore that waits for input ends at SIGTERM, and leaves nothing behind', async (t) => {
-  const { file, keyFile, folder } = await backedUp(t)
-  const tmp = await temporaryFolder(t)
+  const { file, keyFile } = await backedUp()
+  const [folder, tmp] = [await temporaryFolder(t), await temporaryFolder(t)]
   const dataDir = join(folder, 'restored')
   const start = (await readFile(file)).subarray(0, 20_000)
   for (const more of [['--check'], []]) {
@@ -240,12 +254,13 @@ test('a restore that waits for input ends at SIGTERM, and leaves nothing behind'
     const [code] = await exited
     assert.deepEqual([code, output], [1, 'headland: It was interrupted. Nothing was left behind.\n'])
     assert.deepEqual(await readdir(tmp), [])
-    assert.deepEqual((await readdir(folder)).sort(), ['backup.tar', 'key'])
+    assert.deepEqual(await readdir(folder), [])
   }
 })
 
 test('an altered backup is refused, and its text does not reach the terminal unescaped', async (t) => {
-  const { file, keyFile, folder } = await backedUp(t)
+  const { file, keyFile } = await backedUp()
+  const folder = await temporaryFolder(t)
   const dataDir = join(folder, 'restored')
   const tar = await readFile(file)
   const altered = join(folder, 'altered.tar')
@@ -269,4 +284,15 @@ test('an altered backup is refused, and its text does not reach the terminal une
     assert.match(error.stderr, /^headland: The backup is broken/)
     return true
   })
+})
+
+test('a service ends when its folder is moved away and another one is restored in its place', OF_SQLITE, async (t) => {
+  const { service, file, keyFile } = await backedUp()
+  await rename(service.dataDir, `${service.dataDir}.old`)
+  t.after(() => rm(`${service.dataDir}.old`, { recursive: true, force: true }))
+  await headland(service.dataDir, 'restore', file, '--key-file', keyFile)
+  await until(() => /headland\.db was moved or replaced while the service ran/.test(service.log()), 'it notices')
+  const restored = await startService(t, { dataDir: service.dataDir })
+  assert.equal((await restored.call('/readyz')).status, 200)
+  assert.equal(await restored.stop(), 0)
 })

@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { rounds } from '../../support/long.ts'
 import { untilDone } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { processesOf } from '../../support/service/processes.ts'
-import { startService } from '../../support/service/service.ts'
+import { startService, type TestService } from '../../support/service/service.ts'
 import { until } from '../../support/until.ts'
 
 const ROUNDS = rounds({ short: 2, long: 50 })
 const BODY = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms' }
 
-test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and leaves none stuck`, async (t) => {
-  let service = await startService(t)
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+
+/** The same for all tests: those that kill it start it again, except the last one. */
+let service: TestService = await startService(file)
+
+test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and leaves none stuck`, async () => {
   const { dataDir } = service
   const as = await service.login()
   const app = await createApp(service, as)
@@ -30,7 +38,7 @@ test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and 
       killed ??= wait(Math.random() * 300).then(() => service.kill())
     }
     await killed
-    service = await startService(t, { dataDir })
+    service = await startService(file, { dataDir })
   }
 
   for (const name of acknowledged) {
@@ -49,8 +57,7 @@ test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and 
   assert.ok(acknowledged.length > 0)
 })
 
-test('an edge that is killed comes back on its port with its routes, while the API stays up', async (t) => {
-  const service = await startService(t)
+test('an edge that is killed comes back on its port with its routes, while the API stays up', async () => {
   const as = await service.login()
   const environment = await createEnvironment(service, as)
   process.kill(service.edgePid(), 'SIGKILL')
@@ -59,8 +66,7 @@ test('an edge that is killed comes back on its port with its routes, while the A
   await createEnvironment(service, as)
 })
 
-test('when the process that supervises the others is killed, they end too', async (t) => {
-  const service = await startService(t)
+test('when the process that supervises the others is killed, they end too', async () => {
   const pids = Object.values(processesOf(service.pid))
   assert.equal(pids.length, 3)
   await service.kill()

@@ -58,29 +58,41 @@ async function namesOfEnvironments(environment: string): Promise<string[]> {
   return json.environments.map(({ displayName }: { displayName: string }) => displayName).sort()
 }
 
+/** What a reader types who has no settings yet: who they are, and Enter for everything else. */
+const answers = (): Typed[] => [
+  [/E-mail address[^\n]*: $/, 'owner@localhost'],
+  [/Password: $/, service.owner().password],
+  [/(?:\]: |\[Y\/n\] )$/, ''],
+]
+
 const GUIDES: Record<string, Guide> = {
   'README.md': {
     ground: 'the checkout',
-    typed: () => [
-      [/E-mail address[^\n]*: $/, 'owner@localhost'],
-      [/Password: $/, service.owner().password],
-      [/(?:\]: |\[Y\/n\] )$/, ''],
-    ],
+    typed: answers,
     async see([printed = '']) {
       const [url = ''] = printed.match(/http:\/\/[\w-]+\.localhost:\d+/g) ?? []
+      assert.equal((await siteAnswer(service, url)).text, 'Hello from Node\n')
+    },
+  },
+  'docs/guides/first-deploy.md': {
+    ground: 'the checkout',
+    typed: answers,
+    async see([printed = '']) {
+      const [url = ''] = printed.match(/http:\/\/my-first-site[\w-]*\.localhost:\d+/g) ?? []
       assert.equal((await siteAnswer(service, url)).text, 'Hello from Node\n', 'after going back')
       assert.match(printed, /is live at/)
     },
   },
   'docs/guides/api.md': {
     ground: 'the checkout',
-    async see([, , environment = '', waited = '', uploaded = '', log = '', all = '', rest = '', twice = '']) {
+    async see([, , environment = '', waited = '', uploaded = '', log = '', all = '', now = '', rest = '', twice = '']) {
       assert.match(environment, /"done":false/)
       assert.match(waited, /"done":true/)
       const url = /"done":true.*"url":"([^"]+)"/.exec(uploaded)?.[1] ?? ''
       assert.equal((await siteAnswer(service, url)).text, 'hello from Node\n')
       assert.match(log, /SWITCHING service Live after /)
       assert.match(all, /"environments":\[.*"latestBuild":\{/)
+      assert.match(now, /"operations":\[.*"trafficSummaries":\[/s)
       assert.match(rest, /"trigger":"REBUILD".*"deployments":\[/s)
       assert.match(twice, /"trigger":"UPDATE".*"reason":"ETAG_MISMATCH"/s)
     },
@@ -94,6 +106,7 @@ const GUIDES: Record<string, Guide> = {
       settings = '',
       ,
       built = '',
+      glance = '',
       operations = '',
       failed = '',
       back = '',
@@ -108,6 +121,7 @@ const GUIDES: Record<string, Guide> = {
       assert.doesNotMatch(listed, /\.headland\.json/)
       assert.match(settings, /^\.env\.production$/m)
       assert.match(built, /SUCCEEDED/)
+      assert.match(glance, /^APP +ENVIRONMENT +STATE .*\n[\s\S]* live +\d[\s\S]*VISITS\/S/)
       assert.match(operations, /UPLOAD +DONE .*Larger pictures on the front page/)
       assert.match(failed, /SUCCEEDED/)
       assert.match(back, /LIVE/)
@@ -120,11 +134,62 @@ const GUIDES: Record<string, Guide> = {
     ground: 'a live server',
     see: ([plan = '']) => assert.match(plan, /node/),
   },
+  'docs/guides/audit-log.md': {
+    ground: 'a live page',
+    see: ([printed = '']) => assert.match(printed, /UPLOAD .*environments\//),
+  },
+  'docs/guides/previews.md': {
+    ground: 'a live page',
+    async see([made = '', listed = '', settings = '', promoted = '', gone = ''], { url }) {
+      const preview = made.match(/http:\/\/\S+/)?.[0] ?? ''
+      assert.notEqual(preview, url)
+      assert.match(listed, /^feature\/login /m)
+      assert.match(settings, /secrets +included/)
+      assert.match(promoted, /http:\/\//)
+      assert.match(gone, /^PREVIEW|^$/)
+    },
+  },
+  'docs/guides/checked-promotion.md': {
+    ground: 'a live page',
+    see: ([set = '', shown = '']) => {
+      assert.match(set, /^promotion checks +block, 50 pages within 60 s/m)
+      assert.match(shown, /^check +no broken page/m)
+    },
+  },
+  'docs/guides/content-snapshots.md': {
+    ground: 'a live page',
+    see: ([printed = '']) => assert.match(printed, /^content snapshots +cms\.example\.com/m),
+  },
   'docs/guides/schedules.md': {
     ground: 'a live page',
     see: ([printed = '']) => {
       assert.match(printed, /^rebuild +30 3 \* \* \* +Europe\/Berlin +20/m)
       assert.match(printed, /^purge +\*\/15 \* \* \* \* +UTC +20/m)
+    },
+  },
+  'docs/guides/publish-times.md': {
+    ground: 'a live page',
+    see: ([printed = '']) => {
+      assert.match(printed, /^20\S+ +UPLOAD +VISIBLE/m)
+      assert.match(printed, /^build +call to visible +1 /m)
+    },
+  },
+  'docs/guides/learned-caching.md': {
+    ground: 'a live page',
+    see: ([printed = '']) => assert.match(printed, /^learned caching +pages are kept for 3600 seconds$/m),
+  },
+  'docs/guides/notices.md': {
+    ground: 'a live page',
+    see: ([printed = '']) => {
+      assert.match(printed, /^#site +slack +hooks\.slack\.com +build-failed/m)
+      assert.match(printed, /^webhook +webhook +ops\.example\.com +build-failed build-live +on/m)
+    },
+  },
+  'docs/guides/git-push.md': {
+    ground: 'an environment',
+    see([, pushed = '', detached = '']) {
+      assert.match(pushed, /remote: Live: http/)
+      assert.match(detached, /remote: Builds for Production: http/)
     },
   },
   'docs/guides/monorepos.md': {
@@ -291,11 +356,11 @@ function testGuide(page: string, guide: Guide) {
   })
 }
 
-const { 'README.md': first, ...others } = GUIDES
-// Separately: its reader has no settings yet, and the commands ask for them.
-if (first) testGuide('README.md', first)
+const isTyped = ([, { typed }]: [string, Guide]): boolean => typed !== undefined
+// Separately: their readers have no settings yet, and the commands ask for them.
+for (const [page, guide] of Object.entries(GUIDES).filter(isTyped)) testGuide(page, guide)
 suite('beside one another', { concurrency: 2 }, () => {
-  for (const [page, guide] of Object.entries(others)) testGuide(page, guide)
+  for (const [page, guide] of Object.entries(GUIDES)) if (!guide.typed) testGuide(page, guide)
 })
 
 test('no page has commands that nothing runs', async () => {

@@ -76,7 +76,9 @@ for (const [what, open, options] of STORES)
     options,
     async (t) => {
       const store = await open(t)
-      const service = await startService(t, { settings: { ...store.settings, HEADLAND_IDLE_TIMEOUT: '2' } })
+      // An app that sleeps was stopped: to start it takes more than to let it go on.
+      const sleepy = { HEADLAND_IDLE_TIMEOUT: '2', HEADLAND_SLEEP_MEMORY: '0' }
+      const service = await startService(t, { settings: { ...store.settings, ...sleepy } })
       const as = await service.login()
       const [visited, sleeper, deployed] = [
         await createEnvironment(service, as, { body: ALWAYS_AWAKE }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { outageSuite } from '../../suites/object-store-outage.ts'
 import { temporaryFolder } from '../../support/folder.ts'
@@ -27,10 +27,23 @@ outageSuite('an object store', {
   namesIn: async () => [...(running?.objects.keys() ?? [])],
 })
 
-test('an archive is in the bucket and not on the disk, and a build reads it back', async (t) => {
-  const server = await startS3Server(t)
-  const service = await startServiceOn(t, { store: storeOn(server), prefix: 'one' })
-  const as = await service.login()
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+
+/** For all tests that need no other settings. */
+const server = await startS3Server(file)
+const settings = { ...settingsFor(storeOn(server), 'one'), HEADLAND_RETRY_INTERVAL: '1' }
+const service = await startService(file, { settings })
+const as = await service.login()
+
+/** The machine has no copy of an archive any more. */
+const forget = (zip: Buffer) =>
+  rm(join(service.dataDir, 'object-cache', nameOf(zip).split('/')[1] ?? ''), { recursive: true })
+
+test('an archive is in the bucket and not on the disk, and a build reads it back', async () => {
   const { name: environment } = await createEnvironment(service, as)
   const zip = zipOf(page('first'))
   assert.equal((await deploy(service, as, environment, zip)).error, undefined)
@@ -59,35 +72,27 @@ test('archives of before are built from where they are, and are moved to the buc
   )
 })
 
-test('a build whose archive is damaged in the store fails, and does not build other bytes', async (t) => {
-  const server = await startS3Server(t)
-  const dataDir = await temporaryFolder(t)
-  const first = await startServiceOn(t, { store: storeOn(server), prefix: 'bad', dataDir })
-  const as = await first.login()
-  const { name: environment } = await createEnvironment(first, as)
-  const zip = zipOf(page('first'))
-  assert.equal((await deploy(first, as, environment, zip)).error, undefined)
-  await first.stop()
-  const stored = server.objects.get(`bad/${nameOf(zip)}`)
-  if (stored) stored.bytes = zipOf(page('forged'))
-  await rm(join(dataDir, 'object-cache'), { recursive: true })
-  const service = await startServiceOn(t, { store: storeOn(server), prefix: 'bad', dataDir })
+test('a build whose archive is damaged in the store fails, and does not build other bytes', async () => {
+  const { name: environment } = await createEnvironment(service, as)
+  const zip = zipOf(page('not damaged yet'))
+  assert.equal((await deploy(service, as, environment, zip)).error, undefined)
+  const stored = server.objects.get(`one/${nameOf(zip)}`)
+  assert.ok(stored)
+  stored.bytes = zipOf(page('forged'))
+  await forget(zip)
   const asked = await service.call(`/v1/${environment}:rebuild`, { method: 'POST', as, body: {} })
   assert.equal(reasonOf(await untilDone(service, as, asked.json.name)), 'STORAGE_UNAVAILABLE')
   assert.match(service.log(), /has other bytes under blobs\//)
+  // Else it would be built again and again.
+  stored.bytes = zip
 })
 
-test('a rebuild whose archive could not be got is built again by the service itself', async (t) => {
-  const server = await startS3Server(t)
-  const store = storeOn(server)
-  const settings = { ...settingsFor(store, 'again'), HEADLAND_RETRY_INTERVAL: '1' }
-  const service = await startService(t, { settings })
-  const as = await service.login()
+test('a rebuild whose archive could not be got is built again by the service itself', async () => {
   const { name: environment } = await createEnvironment(service, as)
-  const zip = zipOf(page('first'))
+  const zip = zipOf(page('built again'))
   assert.equal((await deploy(service, as, environment, zip)).error, undefined)
-  const key = `again/${nameOf(zip)}`
-  await rm(join(service.dataDir, 'object-cache', nameOf(zip).split('/')[1] ?? ''), { recursive: true })
+  const key = `one/${nameOf(zip)}`
+  await forget(zip)
   // A pause that is longer than a build waits ends the attempt at once.
   let isAway = true
   const isMeant = (request: { method: string; key: string }) =>
@@ -129,9 +134,6 @@ test('doctor writes, reads and deletes, tells the latency, and never the secret'
 })
 
 test('a backup says what is in the bucket, and does not call it missing', async (t) => {
-  const server = await startS3Server(t)
-  const service = await startServiceOn(t, { store: storeOn(server), prefix: 'kept' })
-  const as = await service.login()
   const { name: environment } = await createEnvironment(service, as)
   assert.equal((await deploy(service, as, environment, page('x'))).error, undefined)
   const file = join(await temporaryFolder(t), 'backup')
@@ -139,13 +141,13 @@ test('a backup says what is in the bucket, and does not call it missing', async 
     env: {
       PATH: process.env.PATH,
       HEADLAND_DATA_DIR: service.dataDir,
-      ...settingsFor(storeOn(server), 'kept'),
+      ...settings,
       ...(await databaseSettings(service.dataDir)),
     },
   })
   assert.match(
     stderr,
-    /archives, closed logs and larger values of apps are in s3:\/\/headland-test\/kept and not in the backup.* Switch versioning on/,
+    /archives, closed logs and larger values of apps are in s3:\/\/headland-test\/one and not in the backup.* Switch versioning on/,
   )
   assert.deepEqual(JSON.parse(stdout).missing, [])
 })

@@ -26,14 +26,35 @@ function headland(args: string[], env: Record<string, string> = {}): Promise<End
   })
 }
 
-/** For all tests that need no other settings. It makes its own folder. */
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }
 after(async () => {
   for (const end of ends) await end()
 })
+/** The service makes its own folder. */
 const dataDir = join(await temporaryFolder(file), 'data')
+const first = await useFirstStart()
+/** The second start on the same folder, for all other tests. */
 const service = await startService(file, { dataDir })
+
+/** A first start that logs all it can, what it was sent, and what it answered. */
+async function useFirstStart() {
+  const service = await startService(file, { dataDir, settings: { HEADLAND_LOG_LEVEL: 'trace' } })
+  const [owner, as] = [service.owner(), await service.login()]
+  const session = await service.call('/v1/session', { method: 'POST', body: owner })
+  await createEnvironment(service, as, {
+    body: {
+      displayName: 'Test',
+      branch: 'uploadable',
+      cmsEnvironment: 'cms',
+      shellVariables: [{ key: 'K', value: 'variable-secret' }],
+    },
+  })
+  await service.call('/v1/session', { method: 'POST', body: { email: 'a@b', password: 'typed-secret' } })
+  await service.call('/v1/regions?token=query-secret', { as })
+  await service.stop()
+  return { owner, as, session, log: service.log() }
+}
 
 // The first, since it counts requests.
 test('liveness, readiness and metrics are served; metrics name no tenant and need a credential from behind a proxy', async () => {
@@ -51,16 +72,11 @@ test('liveness, readiness and metrics are served; metrics name no tenant and nee
   assert.equal((await service.call('/metrics', { headers: proxied, as })).status, 200)
 })
 
-test('the first start prints an owner and a password once; they log in; the second start prints none', async (t) => {
-  const first = await startService(t, { dataDir: await temporaryFolder(t) })
-  const { email, password } = first.owner()
-  const session = await first.call('/v1/session', { method: 'POST', body: { email, password } })
-  assert.equal(session.status, 200)
-  assert.deepEqual(session.json.accounts, [{ name: 'accounts/default', role: 'owner' }])
-  await first.stop()
-
-  const second = await startService(t, { dataDir: first.dataDir })
-  assert.doesNotMatch(second.log(), /Password/)
+test('the first start prints an owner and a password once; they log in; the second start prints none', () => {
+  assert.equal(first.session.status, 200)
+  assert.deepEqual(first.session.json.accounts, [{ name: 'accounts/default', role: 'owner' }])
+  assert.equal(first.log.split(first.owner.password).length, 2)
+  assert.doesNotMatch(service.log(), /Password/)
 })
 
 test('a port that is in use is reported with the setting that chooses another one', async (t) => {
@@ -136,21 +152,9 @@ test('the values of shell variables are shown to developers on request, and to n
   assert.ok(!(await service.call(`/v1/${name}/operations`, { as: viewer })).text.includes(secret))
 })
 
-test('no secret reaches the log: not a password, not a variable, not a query', async (t) => {
-  const service = await startService(t, { settings: { HEADLAND_LOG_LEVEL: 'trace' } })
-  const as = await service.login()
-  await createEnvironment(service, as, {
-    body: {
-      displayName: 'Test',
-      branch: 'uploadable',
-      cmsEnvironment: 'cms',
-      shellVariables: [{ key: 'K', value: 'variable-secret' }],
-    },
-  })
-  await service.call('/v1/session', { method: 'POST', body: { email: 'a@b', password: 'typed-secret' } })
-  await service.call('/v1/regions?token=query-secret', { as })
-  await service.stop()
-  assert.match(service.log(), /"requestId"/)
+test('no secret reaches the log: not a password, not a variable, not a query', () => {
+  const { as, log } = first
+  assert.match(log, /"requestId"/)
   for (const secret of [
     as.password,
     btoa(`${as.userId}:${as.password}`),
@@ -158,7 +162,7 @@ test('no secret reaches the log: not a password, not a variable, not a query', a
     'typed-secret',
     'query-secret',
   ]) {
-    assert.ok(!service.log().includes(secret), secret)
+    assert.ok(!log.includes(secret), secret)
   }
 })
 
@@ -276,6 +280,7 @@ test('doctor reports what this machine can do, and what to do about a data folde
     'system calls',
     'network',
     'own addresses',
+    'git',
     'certificates',
   ])
   for (const { state, advice } of findings) assert.equal(state === 'ok', advice === '')

@@ -1,7 +1,7 @@
 /** What `npm pack` makes, on a machine that has nothing but Node and npm: installed, started, used. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cp, readFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -23,11 +23,15 @@ test('the package contains the programs and the documentation', () => {
   for (const file of [
     'bin/headland',
     'dist/command-line.js',
+    'dist/client/public.js',
+    'dist/client/public.d.ts',
     'dist/engines/launch.mjs',
     'dist/storage/sql/sqlite-thread.mjs',
     'dist/runtime/hooks/next/coherence.cjs',
     'docs/operate/headland.service',
     'examples/node-server/server.js',
+    'examples/welcome/build.js',
+    'integrations/ci/deploy.js',
     'integrations/wordpress/headland/headland.php',
     'CHANGELOG.md',
     'LICENSE',
@@ -41,7 +45,9 @@ test('the package contains one build of the portal, and no sources or tests', ()
   const builds = files.flatMap((file) => /^portal\/dist\/([^/]+)\//.exec(file)?.[1] ?? [])
   assert.equal(new Set(builds).size, 1)
   assert.deepEqual(
-    files.filter((file) => /\.tsx?$|\.test\.|^(src|test|bench|scripts|portal\/(?!dist\/))\b|(^|\/)\.[^/]/.test(file)),
+    files.filter((file) =>
+      /(?<!\.d)\.tsx?$|\.test\.|^(src|test|bench|scripts|portal\/(?!dist\/))\b|(^|\/)\.[^/]/.test(file),
+    ),
     [],
   )
 })
@@ -61,6 +67,47 @@ test('any Node of the machine starts it, and doctor reports what the machine can
   const parts = new Map((JSON.parse(stdout) as { part: string; state: string }[]).map((row) => [row.part, row.state]))
   assert.equal(parts.get('node'), 'ok')
   assert.equal(parts.get('data folder'), 'ok')
+})
+
+test('a program imports the client of the API from the package, on any Node of the machine, and its types are there', async () => {
+  const program = `
+    import { createClient, HeadlandError } from 'headland/client'
+    const client = createClient({ url: process.env.URL, authorization: { userId: process.env.ID, password: process.env.PASSWORD } })
+    for await (const { name } of client.list('GET /v1/regions')) console.log(name)
+    try { await createClient({ url: client.url }).call('GET /v1/accounts') } catch (error) {
+      console.log(error instanceof HeadlandError, error.reason)
+    }
+  `
+  const home = join(folder, '../..')
+  const env = { PATH: path.machines, URL: service.api, ID: as.userId, PASSWORD: as.password }
+  const options = { cwd: home, env, timeout: TIMEOUT_MS }
+  const { stdout } = await promisify(execFile)('node', ['--input-type=module', '--eval', program], options)
+  const lines = stdout.trim().split('\n')
+  assert.equal(lines.length, 5)
+  assert.equal(lines.at(-1), 'true CREDENTIALS_REQUIRED')
+
+  const typed = `
+    import { createClient, ENVIRONMENT } from 'headland/client'
+    const path = { account: 'a', app: 'b', environment: 'c' }
+    const { state }: { state: 'EMPTY' | 'LIVE' | 'DELETING' } = await createClient({ url: '' }).call(\`GET \${ENVIRONMENT}\`, { path })
+    // @ts-expect-error there is no such route
+    await createClient({ url: '' }).call('GET /v1/nothing')
+    export { state }
+  `
+  await writeFile(join(home, 'typed.mts'), typed)
+  const flags = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--lib',
+    'es2022,dom',
+    '--types',
+    '',
+    'typed.mts',
+  ]
+  await promisify(execFile)(join(import.meta.dirname, '../../../node_modules/.bin/tsc'), flags, { cwd: home })
 })
 
 test('the portal answers from the first moment, with its page and its scripts', async () => {

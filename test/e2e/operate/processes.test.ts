@@ -10,7 +10,9 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../../support/folder.ts'
+import { isLong } from '../../support/long.ts'
 import { childrenOf, groupOf, type Running } from '../../support/machine/process-tree.ts'
+import { putPreparedDatabase } from '../../support/service/prepared.ts'
 import { until } from '../../support/until.ts'
 
 const TOP = fileURLToPath(new URL('../../..', import.meta.url))
@@ -32,7 +34,9 @@ type Started = {
 async function start(t: TestContext, command: readonly string[], path = process.env.PATH): Promise<Started> {
   const [file = '', ...args] = command
   const free = { HEADLAND_LISTEN: '127.0.0.1:0', HEADLAND_EDGE_LISTEN: '127.0.0.1:0' }
-  const env = { PATH: path, HOME: process.env.HOME, HEADLAND_DATA_DIR: await temporaryFolder(t), ...free }
+  const dataDir = await temporaryFolder(t)
+  await putPreparedDatabase(dataDir)
+  const env = { PATH: path, HOME: process.env.HOME, HEADLAND_DATA_DIR: dataDir, ...free }
   const first = spawn(file, args, { cwd: TOP, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const pid = first.pid as number
   t.after(() => groupOf(pid).length > 0 && process.kill(-pid, 'SIGKILL'))
@@ -66,17 +70,10 @@ const IN_ORDER = /"msg":"stopped"/
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-test('npm start is two processes: npm, and the service as its child', async (t) => {
-  const { first, service, over } = await start(t, ['npm', 'start'])
-  assert.deepEqual(
-    childrenOf(first.pid).map(({ pid }) => pid),
-    [service.pid],
-  )
-  first.kill('SIGTERM')
-  await over()
-})
+/** Where a service gets SIGINT is shown once for each way that it comes: by Ctrl-C, and alone. */
+const USUAL_SIGNALS = isLong ? SIGNALS : (['SIGTERM'] as const)
 
-for (const signal of SIGNALS) {
+for (const signal of USUAL_SIGNALS) {
   test(`${signal} to npm ends a service that npm started gracefully`, async (t) => {
     const { first, log, over } = await start(t, ['npm', 'start'])
     first.kill(signal)
@@ -107,8 +104,12 @@ test('SIGKILL of npm ends the service gracefully, which logs why', async (t) => 
   assert.match(log(), IN_ORDER)
 })
 
-test('SIGKILL of a service that npm started leaves no process behind', async (t) => {
-  const { service, over } = await start(t, ['npm', 'start'])
+test('npm start is two processes, npm and the service as its child; SIGKILL of the service leaves no process behind', async (t) => {
+  const { first, service, over } = await start(t, ['npm', 'start'])
+  assert.deepEqual(
+    childrenOf(first.pid).map(({ pid }) => pid),
+    [service.pid],
+  )
   process.kill(service.pid, 'SIGKILL')
   await over()
 })
@@ -144,7 +145,7 @@ test('SIGKILL of bin/headland, on any Node of the machine, leaves no process beh
 const LINKED = ['node', 'bin/headland.js', 'serve']
 
 test('the command that npm links ends the service gracefully at each signal, on any Node of the machine', async (t) => {
-  for (const signal of SIGNALS) {
+  for (const signal of USUAL_SIGNALS) {
     const { first, log, over } = await start(t, LINKED, MACHINES_PATH)
     const exited = once(first, 'exit')
     first.kill(signal)

@@ -39,6 +39,8 @@ suite('with a database that is lost', NEEDS_POSTGRES, async () => {
     HEADLAND_DATABASE_URL: await server.createDatabase(),
     HEADLAND_WEBHOOK_CALLS: '1000000',
     HEADLAND_IDLE_TIMEOUT: '1',
+    // It wakes by a start, which takes more than to go on.
+    HEADLAND_SLEEP_MEMORY: '0',
   }
   const first = await startService(scope, { dataDir, settings })
   const as = await first.login()

@@ -31,7 +31,7 @@ test('sites go on while the command that runs the control process is killed and 
 
 test('an app that sleeps wakes for a visitor while there is no control process', async (t) => {
   const dataDir = await temporaryFolder(t)
-  const settings = { HEADLAND_ROLES: 'agent,edge', HEADLAND_IDLE_TIMEOUT: '5' }
+  const settings = { HEADLAND_ROLES: 'agent,edge', HEADLAND_IDLE_TIMEOUT: '5', HEADLAND_SLEEP_MEMORY: '0' }
   const sites = await startService(t, { dataDir, settings })
   const control = await startService(t, {
     dataDir,

@@ -34,7 +34,7 @@ import { steadyAddresses } from '../../support/machine/network.ts'
 import { deploy, type Files, nodeServer, untilDone } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
-import { until } from '../../support/until.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const MEBIBYTE = 1024 ** 2
 const SECRET = 'only-the-service-knows-this'
@@ -50,7 +50,7 @@ const service = await startService(
       HEADLAND_APP_MEMORY: String(200 * MEBIBYTE),
       HEADLAND_PROCESSES: '100',
       HEADLAND_BUILD_DISK: String(300 * MEBIBYTE),
-      HEADLAND_BUILD_FILES: '100000',
+      HEADLAND_BUILD_FILES: '70000',
       HEADLAND_APP_DISK: String(100 * MEBIBYTE),
       SECRET_OF_THE_SERVICE: SECRET,
     },
@@ -179,7 +179,7 @@ test('a build that leaves nested folders, deeper than a path may be, fails with 
   watch.enter('deep folders of a build')
   const dig = `
     process.chdir('dist')
-    for (let depth = 0; depth < 3000; depth++) {
+    for (let depth = 0; depth < 1000; depth++) {
       fs.mkdirSync('deeper')
       process.chdir('deeper')
     }
@@ -192,7 +192,7 @@ test('a build that leaves nested folders, deeper than a path may be, fails with 
 test('a build that fails and leaves folders deeper than a path may be is removed', { skip }, async () => {
   watch.enter('deep folders of a build')
   const dig = `
-    for (let depth = 0; depth < 3000; depth++) {
+    for (let depth = 0; depth < 1000; depth++) {
       fs.mkdirSync('deeper')
       process.chdir('deeper')
     }
@@ -322,7 +322,7 @@ test('a build finds no secret of the machine, of the service or of another tenan
 
 test('a build changes neither its tools nor the system', { skip }, async () => {
   watch.enter('tools')
-  const node = createHash('sha256').update(readFileSync(process.execPath)).digest('hex')
+  const before = stateOf(process.execPath)
   const change = `${TRY}
     const tools = [process.execPath, '/headland/node', '/headland/launch.mjs', ...fs.readdirSync('/headland').map((name) => '/headland/' + name)]
     for (const path of tools) {
@@ -340,9 +340,15 @@ test('a build changes neither its tools nor the system', { skip }, async () => {
   assert.ok(tried.length > 15, log)
   for (const [name, outcome] of tried)
     assert.match(String(outcome), /^(EROFS|EACCES|EPERM|ENOENT|EBUSY|ETXTBSY)$/, name)
-  assert.equal(createHash('sha256').update(readFileSync(process.execPath)).digest('hex'), node)
+  assert.deepEqual(stateOf(process.execPath), before)
   await assertNothingLeft(service, environment)
 })
+
+/** What changes with each write to a file. Its content would take a second to read. */
+function stateOf(path: string) {
+  const { ino, mode, uid, size, mtimeNs } = statSync(path, { bigint: true })
+  return { ino, mode, uid, size, mtimeNs }
+}
 
 const PINNED = {
   version: '7.0.0',
@@ -465,10 +471,10 @@ test('a build that floods its log ends, and the log is bounded', { skip }, async
   await assertNothingLeft(service, result.environment)
 })
 
-test('a line of 24 MB is cut', { skip }, async (t) => {
+test('a line of 8 MB is cut', { skip }, async (t) => {
   watch.enter('one long line')
   const flood = `
-    let left = 24
+    let left = 8
     const chunk = 'x'.repeat(1024 ** 2)
     const more = () => {
       while (left-- > 0) if (!process.stdout.write(chunk)) return process.stdout.once('drain', more)
@@ -505,7 +511,7 @@ async function whileAskingApi<T>(act: () => Promise<T>): Promise<{ longestMs: nu
       const began = performance.now()
       await service.call('/v1/isolation', { as })
       longestMs = Math.max(longestMs, Math.round(performance.now() - began))
-      await wait(20)
+      await wait(100)
     }
   })()
   const result = await act().finally(() => {
@@ -616,8 +622,14 @@ const RAW: Files = {
   `,
 }
 
-/** Reads for a while and disconnects. */
-function taste(url: string, path: string, ms: number): Promise<{ status: number | undefined; bytes: number }> {
+type Taste = { forMs: number; maxBytes?: number }
+
+/** Reads for a while, or until it has read that much, and disconnects. */
+function taste(
+  url: string,
+  path: string,
+  { forMs, maxBytes = Number.POSITIVE_INFINITY }: Taste,
+): Promise<{ status: number | undefined; bytes: number }> {
   const { hostname, port } = new URL(service.edge)
   return new Promise((resolve) => {
     let [status, bytes]: [number | undefined, number] = [undefined, 0]
@@ -627,11 +639,12 @@ function taste(url: string, path: string, ms: number): Promise<{ status: number 
       asked.destroy()
       resolve({ status, bytes })
     }
-    const timer = setTimeout(settle, ms)
+    const timer = setTimeout(settle, forMs)
     asked.on('response', (response) => {
       status = response.statusCode
       response.on('data', (chunk) => {
         bytes += chunk.length
+        if (bytes >= maxBytes) settle()
       })
       response.on('end', settle)
       response.on('error', settle)
@@ -647,7 +660,7 @@ test("an app's response that is not valid HTTP becomes an error of the edge", { 
   assert.equal(build.failure, undefined, log)
   const memoryBefore = memoryOf(service.edgePid(), 'VmRSS')
   for (const path of ['/garbage', '/headers', '/one-header', '/two-lengths']) {
-    assert.deepEqual((await taste(environment.url, path, 5000)).status, 502, path)
+    assert.deepEqual((await taste(environment.url, path, { forMs: 5000 })).status, 502, path)
   }
   const split = await siteAnswer(service, environment.url, '/split')
   assert.equal(split.text, 'fine')
@@ -659,9 +672,11 @@ test('a visitor can abort a response that never ends, and nothing of it stays in
   watch.enter('endless answers of an app')
   const { environment } = await attack(RAW)
   const memoryBefore = memoryOf(service.edgePid(), 'VmRSS')
-  const endless = await Promise.all(Array.from({ length: 5 }, () => taste(environment.url, '/endless', 1500)))
-  for (const { status, bytes } of endless) assert.ok(status === 200 && bytes > 0)
-  await Promise.all(['/silence', '/hints'].map((path) => taste(environment.url, path, 2000)))
+  // Together more than the edge may grow by.
+  const share = { forMs: TIMEOUT_MS, maxBytes: 50 * MEBIBYTE }
+  const endless = await Promise.all(Array.from({ length: 5 }, () => taste(environment.url, '/endless', share)))
+  for (const { status, bytes } of endless) assert.ok(status === 200 && bytes >= share.maxBytes)
+  await Promise.all(['/silence', '/hints'].map((path) => taste(environment.url, path, { forMs: 500 })))
   assert.equal((await siteAnswer(service, environment.url)).text, 'fine')
   const grown = memoryOf(service.edgePid(), 'VmRSS') - memoryBefore
   assert.ok(grown < 150 * MEBIBYTE, `the edge grew by ${Math.round(grown / MEBIBYTE)} MiB`)

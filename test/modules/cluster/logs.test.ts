@@ -14,6 +14,8 @@ import { until } from '../../support/until.ts'
 const PROGRAM = fileURLToPath(new URL('../../support/postgres/log-writer.ts', import.meta.url))
 const NAME = 'runtime/e'
 
+type Writer = { child: ChildProcess; ended: Promise<unknown> }
+
 suite('logs of several processes', NEEDS_POSTGRES, () => {
   let server: Postgres
   const ends: (() => unknown)[] = []
@@ -29,10 +31,11 @@ suite('logs of several processes', NEEDS_POSTGRES, () => {
     const sql = await openPostgres(parseDatabaseAddress(url))
     t.after(() => sql.close())
     await migrate(sql, MIGRATIONS, 0)
-    function start(writer: string, count: number): ChildProcess {
+    function start(writer: string, count: number): Writer {
       const child = fork(PROGRAM, [url, NAME, writer, String(count)])
       t.after(() => child.kill('SIGKILL'))
-      return child
+      // Listened for from the start: a writer may have ended before a test waits for it.
+      return { child, ended: once(child, 'exit') }
     }
     return { sql, start, logs: createSharedLogs({ sql, clock: systemClock }) }
   }
@@ -40,9 +43,9 @@ suite('logs of several processes', NEEDS_POSTGRES, () => {
   test('a follower sees every line of two writers once, in the order of each', async (t) => {
     const { start, logs } = await setUp(t)
     const COUNT = 3000
-    const children = ['one', 'two'].map((writer) => start(writer, COUNT))
+    const writers = ['one', 'two'].map((writer) => start(writer, COUNT))
     let isOver = false
-    Promise.all(children.map((child) => once(child, 'exit'))).then(() => {
+    Promise.all(writers.map(({ ended }) => ended)).then(() => {
       isOver = true
     })
     const seen: LogLine[] = []
@@ -59,9 +62,9 @@ suite('logs of several processes', NEEDS_POSTGRES, () => {
     const { sql, start, logs } = await setUp(t)
     const killed = start('killed', 1_000_000)
     await until(async () => (await logs.lastNumber(NAME)) > 500)
-    killed.kill('SIGKILL')
-    await once(killed, 'exit')
-    await once(start('next', 100), 'exit')
+    killed.child.kill('SIGKILL')
+    await killed.ended
+    await start('next', 100).ended
     const lines = await logs.read(NAME, 0)
     assert.deepEqual(
       lines.map(({ number }) => number),
@@ -78,12 +81,14 @@ suite('logs of several processes', NEEDS_POSTGRES, () => {
 
   test('a log goes on where the database comes back, without a line that is lost or twice', async (t) => {
     const { start, logs } = await setUp(t)
-    const child = start('one', 5000)
+    const COUNT = 20_000
+    const { child, ended } = start('one', COUNT)
     await until(async () => (await logs.lastNumber(NAME)) > 500)
     await server.stop()
+    assert.equal(child.exitCode, null, 'the writer was to be at work while the database was away')
     await server.start()
-    await once(child, 'exit')
-    assert.deepEqual(linesOf(await logs.read(NAME, 0), 'one'), upTo(5000))
+    await ended
+    assert.deepEqual(linesOf(await logs.read(NAME, 0), 'one'), upTo(COUNT))
   })
 })
 

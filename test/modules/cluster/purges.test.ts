@@ -3,14 +3,20 @@
  * purged, whichever control process it follows, and whatever has happened to either.
  */
 import assert from 'node:assert/strict'
-import { after, before, suite, type TestContext, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { createRandom } from '../../../torture/random.ts'
 import { startCluster } from '../../support/edge/cluster.ts'
 import { startUpstream } from '../../support/edge/edge.ts'
+import type { Scope } from '../../support/folder.ts'
+import { rounds } from '../../support/long.ts'
 import { NEEDS_POSTGRES, type Postgres, startPostgres } from '../../support/postgres/server.ts'
 import { until } from '../../support/until.ts'
 
 const LEASE_MS = 3000
+
+/** Of faults in a random order. */
+const ROUNDS = rounds({ short: 15, long: 25 })
 
 /** A lease that no test waits for: it would time out. */
 const LONG_LEASE_MS = 600_000
@@ -25,8 +31,22 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     for (const end of ends) await end()
   })
 
+  type Started = ReturnType<typeof start>
+  const started = new Map<string, Started>()
+
+  /**
+   * The cluster of this form. Tests share it, as its processes take seconds to start: each test leaves all of them running, and
+   * within reach of each other, unless it is the last one.
+   */
+  function shared(form: { edges: number; leaseMs: number }): Started {
+    const key = JSON.stringify(form)
+    const made = started.get(key) ?? start({ after: (end) => ends.unshift(end) }, form)
+    started.set(key, made)
+    return made
+  }
+
   /** Two control processes, and edges before an app whose page names its version, and may be used for an hour. */
-  async function start(t: TestContext, { edges = 3, leaseMs = LEASE_MS } = {}) {
+  async function start(t: Scope, { edges, leaseMs }: { edges: number; leaseMs: number }) {
     let version = 1
     const app = await startUpstream(t, (_, response) => {
       response.writeHead(200, { 'cache-control': 's-maxage=3600, stale-if-error=3600' }).end(String(version))
@@ -47,10 +67,10 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     }
   }
 
-  test('a purge at one control process is acknowledged when the edges of the other have confirmed it', async (t) => {
-    const { first, second, edges, stored, change, versions } = await start(t, { leaseMs: LONG_LEASE_MS })
+  test('a purge at one control process is acknowledged when the edges of the other have confirmed it', async () => {
+    const { first, second, edges, stored, change, versions } = await shared({ edges: 3, leaseMs: LONG_LEASE_MS })
     for (const [at, edge] of edges.entries()) await edge.follow(at % 2)
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 10; round++) {
       await stored()
       const version = change()
       await (round % 2 ? first : second).purge()
@@ -58,8 +78,8 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     }
   })
 
-  test('purges at both control processes at the same time are all confirmed', async (t) => {
-    const { first, second, edges, stored, change, versions } = await start(t, { leaseMs: LONG_LEASE_MS })
+  test('purges at both control processes at the same time are all confirmed', async () => {
+    const { first, second, edges, stored, change, versions } = await shared({ edges: 3, leaseMs: LONG_LEASE_MS })
     for (const [at, edge] of edges.entries()) await edge.follow(at % 2)
     await stored()
     const version = change()
@@ -67,8 +87,8 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     assert.deepEqual(await versions(), [version, version, version])
   })
 
-  test('a purge waits for the lease of an edge of the other control process that was stopped', async (t) => {
-    const { first, edge, stored, change } = await start(t, { edges: 1 })
+  test('a purge waits for the lease of an edge of the other control process that was stopped', async () => {
+    const { first, edge, stored, change } = await shared({ edges: 1, leaseMs: LEASE_MS })
     await edge.follow(1)
     await stored()
     edge.freeze()
@@ -79,20 +99,33 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     assert.equal(Number((await waiting).text), version)
   })
 
-  test('an edge whose control process is killed follows the other one, and is told what was purged', async (t) => {
-    const { first, second, edge, stored, change } = await start(t, { edges: 1, leaseMs: LONG_LEASE_MS })
+  test('an edge that was stopped is not waited for, whichever process it followed', async () => {
+    const { first, second, edges, stored } = await shared({ edges: 3, leaseMs: LONG_LEASE_MS })
+    const [one, other, last] = edges
+    assert.ok(one && other && last)
+    await one.follow(0)
+    await other.follow(1)
+    await stored()
+    await Promise.all([one.stop(), other.stop()])
+    await Promise.all([first.purge(), second.purge()])
+  })
+
+  test('an edge whose control process is killed follows the other one, and is told what was purged', async () => {
+    const { first, second, edge, stored, change } = await shared({ edges: 1, leaseMs: LONG_LEASE_MS })
     await edge.follow(1)
     await stored()
+    const killed = second.pid()
     second.kill()
     const version = change()
     // With the lease that it has, it could use the old page for minutes.
     await first.purge()
     assert.equal(Number((await edge.get()).text), version)
     assert.ok(await edge.isFollowing(0))
+    await second.back(killed)
   })
 
-  test('a purge goes on when the control process of an edge is killed and started again', async (t) => {
-    const { first, second, edge, stored, change } = await start(t, { edges: 1, leaseMs: LONG_LEASE_MS })
+  test('a purge goes on when the control process of an edge is killed and started again', async () => {
+    const { first, second, edge, stored, change } = await shared({ edges: 1, leaseMs: LONG_LEASE_MS })
     await edge.follow(1)
     await stored()
     edge.stay(1)
@@ -106,8 +139,8 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     assert.ok(await edge.isFollowing(1))
   })
 
-  test('an edge that loses both is not waited for longer than its lease, and does not use the old page', async (t) => {
-    const { first, edge, stored, change } = await start(t, { edges: 1 })
+  test('an edge that loses both is not waited for longer than its lease, and does not use the old page', async () => {
+    const { first, edge, stored, change } = await shared({ edges: 1, leaseMs: LEASE_MS })
     await edge.follow(1)
     await stored()
     edge.cut()
@@ -120,8 +153,8 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     assert.equal(Number((await edge.get()).text), version)
   })
 
-  test('an edge that was killed is not waited for when it was started again, whichever process it follows', async (t) => {
-    const { databaseUrl, first, edge, stored, change } = await start(t, { edges: 1, leaseMs: LONG_LEASE_MS })
+  test('an edge that was killed is not waited for when it was started again, whichever process it follows', async () => {
+    const { databaseUrl, first, edge, stored, change } = await shared({ edges: 1, leaseMs: LONG_LEASE_MS })
     await edge.follow(1)
     await stored()
     edge.kill()
@@ -131,8 +164,8 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     assert.equal(await postgres.psql('SELECT count(*) FROM edges', databaseUrl), '1')
   })
 
-  test('a control process that is gone with its edge is removed, and nothing waits for either any more', async (t) => {
-    const { databaseUrl, first, second, edge } = await start(t, { edges: 1 })
+  test('a control process that is gone with its edge is removed, and nothing waits for either any more', async () => {
+    const { databaseUrl, first, second, edge } = await shared({ edges: 1, leaseMs: LEASE_MS })
     await edge.follow(1)
     edge.freeze()
     edge.cut()
@@ -144,10 +177,12 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     await until(async () => (await rows()) === '0')
     await until(async () => (await postgres.psql('SELECT count(*) FROM control_processes', databaseUrl)) === '2')
     await first.purge()
+    edge.thaw()
+    edge.mend()
   })
 
-  test('a control process that was stopped, and removed, records its edges again before it grants leases', async (t) => {
-    const { databaseUrl, first, second, edge, stored, change } = await start(t, { edges: 1 })
+  test('a control process that was stopped, and removed, records its edges again before it grants leases', async () => {
+    const { databaseUrl, first, second, edge, stored, change } = await shared({ edges: 1, leaseMs: LEASE_MS })
     await edge.follow(1)
     await stored()
     const rows = () => postgres.psql('SELECT count(*) FROM edges', databaseUrl)
@@ -168,16 +203,20 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
     const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 1e9))
     t.diagnostic(`FUZZ_SEED=${seed} repeats the order of faults`)
     const random = createRandom(seed, 'cluster')
-    const { controls, edges, change } = await start(t, { leaseMs: 2000 })
+    const { controls, edges, change } = await start(t, { edges: 3, leaseMs: 2000 })
     let acknowledged = 1
     let current = 1
     let isOver = false
     const old: string[] = []
     let [answers, purges] = [0, 0]
 
+    /** Without it, visitors would take the time that the faults need. */
+    const PAUSE_MS = 20
+
     /** A visitor that comes again and again, and knows which version it may not see any more. */
     async function visit(edge: (typeof edges)[number]) {
       while (!isOver) {
+        await wait(PAUSE_MS)
         const least = acknowledged
         const { status, text } = await edge.get().catch(() => ({ status: 0, text: '' }))
         if (status !== 200) continue
@@ -206,28 +245,33 @@ suite('with PostgreSQL', NEEDS_POSTGRES, () => {
       const control = random.pick(controls)
       const kind = random.weighted({ freeze: 3, cut: 3, killControl: 2, freezeControl: 2, killEdge: 1, nothing: 2 })
       const pid = control.pid()
+      const edgePid = edge.pid()
       if (kind === 'freeze') edge.freeze()
       if (kind === 'cut') edge.cut()
       if (kind === 'killEdge') edge.kill()
       if (kind === 'killControl') control.kill()
       if (kind === 'freezeControl') process.kill(pid, 'SIGSTOP')
       const during = purge()
-      const ending = random.below(2) === 0 ? during : new Promise((resolve) => setTimeout(resolve, random.below(3000)))
+      const ending = random.below(2) === 0 ? during : wait(random.below(3000))
       if (kind !== 'freezeControl') await ending
-      else await new Promise((resolve) => setTimeout(resolve, random.below(4000)))
+      else await wait(random.below(4000))
       if (kind === 'freeze') edge.thaw()
       if (kind === 'cut') edge.mend()
       if (kind === 'killControl') await control.back(pid)
       if (kind === 'freezeControl') process.kill(pid, 'SIGCONT')
+      if (kind === 'killEdge') await edge.back(edgePid)
       await during
     }
 
     const visitors = edges.map(visit)
-    for (let round = 0; round < 25 && old.length === 0; round++) await fault()
-    for (const edge of edges)
-      await until(async () => Number((await edge.get().catch(() => ({ text: '' }))).text) >= acknowledged)
-    isOver = true
-    await Promise.all(visitors)
+    try {
+      for (let round = 0; round < ROUNDS && old.length === 0; round++) await fault()
+      for (const edge of edges)
+        await until(async () => Number((await edge.get().catch(() => ({ text: '' }))).text) >= acknowledged)
+    } finally {
+      isOver = true
+      await Promise.all(visitors)
+    }
     t.diagnostic(`${purges} purges acknowledged, ${answers} answers, version ${current}`)
     assert.deepEqual(old, [])
     assert.ok(purges > 5 && answers > 100)

@@ -11,7 +11,8 @@ import { startApi, startApp } from '../../support/service/next-app.ts'
 import { until } from '../../support/until.ts'
 
 const ago = (seconds: number): number => Date.now() - seconds * 1000
-const built = JSON.stringify({ began: 0, ended: 0 })
+/** Before the instance was made, which gives the files of the image its own time. */
+const built = JSON.stringify({ began: ago(200), ended: ago(180) })
 
 async function start(t: TestContext) {
   const calls: { path: string | undefined; authorization: string | undefined }[] = []
@@ -44,11 +45,17 @@ async function start(t: TestContext) {
 
 test('a request with a higher number waits until what was revalidated is known', async (t) => {
   const { api, get } = await start(t)
-  assert.equal(await get(1), 'made by the build')
+  assert.equal(await get(1), 'made by the build, long ago')
   api.record = { tags: { posts: ago(60) } }
-  assert.equal(await get(1), 'made by the build', 'the number is the same')
+  assert.equal(await get(1), 'made by the build, long ago', 'the number is the same')
   assert.equal(await get(2), 'made anew')
   assert.deepEqual(api.calls[0], { path: '/v1/envs/an-environment/revalidations', authorization: 'Bearer a-token' })
+})
+
+test('a page of the build is older than what was revalidated between the build and the start of the instance', async (t) => {
+  const { api, get } = await start(t)
+  api.record = { tags: { posts: ago(150) } }
+  assert.equal(await get(1), 'made anew')
 })
 
 test('the service is asked once for each number, whatever the number of requests, and not for lower ones', async (t) => {

@@ -37,8 +37,8 @@ export function shells(sources: readonly Source[]): string[] {
   })
 }
 
-/** A text that is put together could hold the input of a caller. */
-const COMPUTED_SCRIPT = /"(?:\/bin\/)?(?:ba)?sh" , (?:\[ )?"-c" , (?!"|[A-Z][A-Z0-9_]* )/
+/** A text that is put together could hold the input of a caller. A constant, or an entry of a table of constants, cannot. */
+const COMPUTED_SCRIPT = /"(?:\/bin\/)?(?:ba)?sh" , (?:\[ )?"-c" , (?!"|[A-Z][A-Z0-9_]* (?:\[ \w+ \] )?[,\]])/
 
 /** Files of the service that give a shell a script which is not a constant. */
 export const computedScripts = (sources: readonly Source[]): string[] =>

@@ -7,7 +7,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import { readHttp2 } from '../edge/secure.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { startDns } from '../machine/dns.ts'
-import { deploy, page } from '../service/deploy.ts'
+import { deploy, type Files, page } from '../service/deploy.ts'
 import { createEnvironment } from '../service/environment.ts'
 import { type Login, startService, type TestService } from '../service/service.ts'
 import { until } from '../until.ts'
@@ -66,7 +66,7 @@ export async function visitHttp2(port: number, host: string, path = '/') {
   }
 }
 
-export async function createSite(service: TestService, as: Login, files = page('hello')) {
+export async function createSite(service: TestService, as: Login, files: Files = page('hello')) {
   const environment = await createEnvironment(service, as)
   assert.equal((await deploy(service, as, environment.name, files)).error, undefined)
   return { ...environment, host: new URL(environment.url).hostname }

@@ -11,6 +11,7 @@ import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { LEADING } from '../leading.ts'
 import { startDns } from '../machine/dns.ts'
+import { putPreparedDatabase } from '../service/prepared.ts'
 import { startTestEdge } from './edge.ts'
 import { startPebble } from './pebble.ts'
 
@@ -69,7 +70,9 @@ export async function startCertificates(t: Scope, given: Given = {}) {
     switches: { PEBBLE_AUTHZREUSE: '0', ...given.switches },
   })
   const clock = movableClock(given.sleep)
-  const file = join(await temporaryFolder(t), 'headland.db')
+  const folder = await temporaryFolder(t)
+  await putPreparedDatabase(folder)
+  const file = join(folder, 'headland.db')
   const newId = createIds(clock)
   const masterKey = Buffer.alloc(32, 7)
   const settings: AcmeSettings = {

@@ -31,10 +31,7 @@ type Options = { controls: number; edges: number; leaseMs: number; appPort: numb
 
 export async function startCluster(t: Scope, postgres: Postgres, { controls, edges, leaseMs, appPort }: Options) {
   const folder = await temporaryFolder(t)
-  const databaseUrl = await postgres.createDatabase()
-  const sql = await openPostgres(parseDatabaseAddress(databaseUrl))
-  await migrate(sql, MIGRATIONS, clock.now())
-  await sql.close()
+  const databaseUrl = await postgres.createDatabase(await migratedOn(postgres))
   const agentSocket = join(folder, 'agent.sock')
   await startAgent(t, agentSocket, appPort)
   const started = await Promise.all(
@@ -48,6 +45,23 @@ export async function startCluster(t: Scope, postgres: Postgres, { controls, edg
       await startNode(t, { name: `edge-${at}`, folder: join(folder, `edge-${at}`), agentSocket, controls: started }),
     )
   return { databaseUrl, controls: started, edges: nodes }
+}
+
+/** Of each server, a migrated database, of which the others are copies. */
+const migrated = new WeakMap<Postgres, Promise<string>>()
+
+function migratedOn(postgres: Postgres): Promise<string> {
+  const made = migrated.get(postgres) ?? migratedDatabase(postgres)
+  migrated.set(postgres, made)
+  return made
+}
+
+async function migratedDatabase(postgres: Postgres): Promise<string> {
+  const url = await postgres.createDatabase()
+  const sql = await openPostgres(parseDatabaseAddress(url))
+  await migrate(sql, MIGRATIONS, clock.now())
+  await sql.close()
+  return url
 }
 
 const ROUTES: EnvironmentRoutes[] = [
@@ -146,7 +160,9 @@ async function startNode(t: Scope, { name, folder, agentSocket, controls }: Node
     begin: () => ({ ...settings, name: '' }),
   })
   const pid = () => edge.pid() as number
+  let isStopped = false
   t.after(async () => {
+    if (isStopped) return
     process.kill(pid(), 'SIGCONT')
     await edge.stop(0)
   })
@@ -162,6 +178,13 @@ async function startNode(t: Scope, { name, folder, agentSocket, controls }: Node
     freeze: () => process.kill(pid(), 'SIGSTOP'),
     thaw: () => process.kill(pid(), 'SIGCONT'),
     kill: () => process.kill(pid(), 'SIGKILL'),
+    /** Resolves when it was started again. */
+    back: (killed: number) => until(() => ![undefined, killed].includes(edge.pid())),
+    /** As it is stopped with its service, or replaced by another one. */
+    async stop() {
+      isStopped = true
+      await edge.stop(2000)
+    },
     /** All control processes are out of reach, without a word. */
     cut() {
       for (const way of ways) way.cut()

@@ -1,10 +1,13 @@
-/** The part of a control process that edges see, in a process of its own: purges are asked of it by HTTP. */
+/**
+ * The part of a control process that edges see, in a process of its own: purges are asked of it by HTTP. Tests start many of them:
+ * it loads only what it uses.
+ */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createChanges, createLog, parseDatabaseAddress, processName, systemClock } from '../../../src/base/index.ts'
 import { openClusterPort, PROTOCOL } from '../../../src/channel/index.ts'
-import { createPurgeLog } from '../../../src/deployments/index.ts'
+import { createPurgeLog } from '../../../src/deployments/records/purge-log.ts'
 import { type EnvironmentRoutes, listenToEdges } from '../../../src/edge/index.ts'
 import { createChildLife, live } from '../../../src/processes/child.ts'
 import { openPostgres } from '../../../src/storage/sql/postgres/postgres.ts'

@@ -22,9 +22,14 @@ const SANDBOX = {
 export const user = process.getuid?.() === 0 ? { uid: 210_003, gid: 210_003 } : undefined
 export const never = new AbortController().signal
 const log = createLog('silent')
+const NOTHING_FROZEN = { memoryBytes: 0, ageMs: 0 }
 const clock = systemClock
 
-export async function openAgent(t: TestContext, awakeLimits = { apps: 0, memoryBytes: 0 }) {
+export async function openAgent(
+  t: TestContext,
+  awakeLimits = { apps: 0, memoryBytes: 0 },
+  frozenLimits = NOTHING_FROZEN,
+) {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'agent.sock')
   const logs = createLineLogs(join(folder, 'logs'))
@@ -47,6 +52,7 @@ export async function openAgent(t: TestContext, awakeLimits = { apps: 0, memoryB
       startDeadlineMs: TIMEOUT_MS,
       idleMs: 3_600_000,
       awakeLimits,
+      frozenLimits,
       isSuccessor,
     })
     t.after(() => agent.stop(0))

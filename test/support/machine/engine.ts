@@ -18,6 +18,17 @@ export const LIMITS: Limits = {
   diskFiles: null,
 }
 
+/** Whether tests of frozen programs have to be left out. */
+export const needsFreezer = canFreeze() ? false : 'no cgroup here can be frozen'
+
+function canFreeze(): boolean {
+  const cgroup = limiter.cgroup('freezing', LIMITS)
+  const isFrozen = cgroup.freeze()
+  cgroup.thaw()
+  void cgroup.leave()
+  return isFrozen
+}
+
 export async function testSandbox(bubblewrap = '/usr/bin/bwrap'): Promise<Engine> {
   const engine = await openSandbox({ bubblewrap, folder: tmpdir(), limiter })
   assert.ok('start' in engine, 'the tests need bubblewrap')

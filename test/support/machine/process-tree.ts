@@ -24,3 +24,12 @@ export function runningProcesses(): Running[] {
 export const childrenOf = (pid: number): Running[] => runningProcesses().filter(({ parent }) => parent === pid)
 
 export const groupOf = (leader: number): Running[] => runningProcesses().filter(({ group }) => group === leader)
+
+/** It may have ended with its parent, which was killed before it. */
+export function killIfThere(pid: number) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

@@ -115,6 +115,14 @@ export async function attempt(t: TestContext, tar: Buffer, { key, isTrusted = fa
 
 /** Both a restore and a check refuse it with this message, and leave nothing behind. */
 export async function assertRefused(t: TestContext, tar: Buffer, why: RegExp, given: Given) {
+  await assertNotRestored(t, tar, why, given)
+  const { key, isTrusted = false } = given
+  const parts = { keys: { file: '', given: key }, openForeignSql: openSqliteApart, isTrusted }
+  await assert.rejects(checkBackup(parts, pieces(tar)), why)
+}
+
+/** A restore refuses it with this message, and leaves nothing behind. */
+export async function assertNotRestored(t: TestContext, tar: Buffer, why: RegExp, given: Given) {
   const { top, done } = await attempt(t, tar, given)
   await assert.rejects(done, (error: Error) => {
     assert.equal(error.name, 'BackupRefused', error.stack)
@@ -122,7 +130,4 @@ export async function assertRefused(t: TestContext, tar: Buffer, why: RegExp, gi
     return true
   })
   assert.deepEqual(await readdir(top), [])
-  const { key, isTrusted = false } = given
-  const parts = { keys: { file: '', given: key }, openForeignSql: openSqliteApart, isTrusted }
-  await assert.rejects(checkBackup(parts, pieces(tar)), why)
 }

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Environment } from '../../../src/apps/index.ts'
+import { createPreviewRecords, createVariables, type Environment } from '../../../src/apps/index.ts'
 import { createArchives, DEFAULT_ARCHIVE_LIMITS } from '../../../src/archives/index.ts'
 import { createLog } from '../../../src/base/index.ts'
 import {
@@ -14,11 +14,14 @@ import {
   createOutputs,
   createPackageStore,
   createSources,
+  createTarballStore,
   DEFAULT_OUTPUT_LIMITS,
 } from '../../../src/builds/index.ts'
 import { createDeployments, createFolders, type Deployment } from '../../../src/deployments/index.ts'
+import { createRepositories } from '../../../src/git/index.ts'
+import { createSnapshotRecords } from '../../../src/snapshots/index.ts'
 import { openDiskBlobs } from '../../../src/storage/blobs/blobs-disk.ts'
-import { createLineLogs, type Digest, statement } from '../../../src/storage/index.ts'
+import { createLineLogs, createVault, type Digest, statement } from '../../../src/storage/index.ts'
 import { createLedger } from '../../../src/triggers/index.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { openCoreModules } from './core.ts'
@@ -33,8 +36,11 @@ export async function openModules(t: Scope) {
   /** Deployments that have a process. */
   const running = new Set<string>()
   const builds = createBuilds({ sql, clock, newId, notifyBelow, requestersOf: lower.operations.requestersOf })
+  const variables = createVariables({ vault: createVault(randomBytes(32)) })
   const modules = {
     ...lower,
+    variables,
+    previewRecords: createPreviewRecords({ ...lower, variables }),
     log: createLog('silent'),
     dataDir,
     archives: createArchives({ blobs, limits: DEFAULT_ARCHIVE_LIMITS }),
@@ -46,8 +52,11 @@ export async function openModules(t: Scope) {
     sources: createSources({ sql, clock, notifyBelow }),
     outputs: createOutputs({ folder: join(dataDir, 'outputs'), limits: DEFAULT_OUTPUT_LIMITS }),
     packages: createPackageStore({ sql, clock, newId, folder: join(dataDir, 'packages') }),
+    tarballs: createTarballStore({ folder: join(dataDir, 'tarballs') }),
     deployments: createDeployments({ ...lower, builds }),
     ledger: createLedger(lower),
+    repositories: createRepositories({ sql, clock, newId }),
+    snapshotRecords: createSnapshotRecords({ sql, clock }),
     folders: createFolders(dataDir, { canChooseUsers: false }),
     logs: createLineLogs(join(dataDir, 'logs')),
     instances: { holds: (deployment: string) => running.has(deployment) },

@@ -9,10 +9,14 @@ import { promisify } from 'node:util'
 import { freePort } from '../certificates/pebble.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { until } from '../until.ts'
+import { keepCluster, putPreparedCluster } from './prepared.ts'
 
 const PROGRAMS = '/usr/lib/postgresql/15/bin'
 
 export const HAS_POSTGRES = existsSync(join(PROGRAMS, 'postgres'))
+
+/** The name of a prepared cluster without a database of ours. */
+const EMPTY = 'postgresql-15'
 
 /** The option of a test that needs it. */
 export const NEEDS_POSTGRES = {
@@ -57,6 +61,8 @@ type Options = {
   replicaOf?: Pick<Postgres, 'host' | 'port'>
   /** PEM of a chain and its key: sessions may be encrypted. */
   tls?: { cert: string; key: string }
+  /** It begins as a copy of a cluster with this name, which the first test that needs it fills. */
+  prepared?: { name: string; fill(server: Pick<Postgres, 'psql'> & { urlOf(database: string): string }): Promise<void> }
 }
 
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
@@ -72,7 +78,7 @@ function owner(): { uid: number; gid: number } | undefined {
 
 export async function startPostgres(
   t: Scope,
-  { isDurable = false, isSocket = false, host = '127.0.0.1', settings = {}, replicaOf, tls }: Options = {},
+  { isDurable = false, isSocket = false, host = '127.0.0.1', settings = {}, replicaOf, tls, prepared }: Options = {},
 ): Promise<Postgres> {
   const user = owner()
   // Removed after the server has ended, in whichever order the scope runs its ends.
@@ -89,11 +95,17 @@ export async function startPostgres(
   const options = { ...user, env: environment, cwd: '/' }
   const run = (program: string, args: string[]) =>
     promisify(execFile)(join(PROGRAMS, program), args, { ...options, maxBuffer: MAX_OUTPUT_BYTES })
+  let isFilled = false
   if (replicaOf) {
     const of = ['-h', replicaOf.host, '-p', String(replicaOf.port), '-U', 'headland']
     await run('pg_basebackup', ['-D', folder, ...of, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'])
   } else {
-    await run('initdb', ['-D', folder, '-U', 'headland', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
+    const given = ['-U', 'headland', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+    isFilled = prepared !== undefined && (await putPreparedCluster(folder, prepared.name))
+    if (!isFilled && !(await putPreparedCluster(folder, EMPTY))) {
+      await run('initdb', ['-D', folder, ...given])
+      await keepCluster(folder, EMPTY, user)
+    }
     const clients = ['all', 'replication'].map((database) => `host ${database} headland ${host}/24 trust\n`).join('')
     await appendFile(join(folder, 'pg_hba.conf'), clients)
   }
@@ -163,6 +175,12 @@ export async function startPostgres(
   process.once('exit', () => server?.kill('SIGQUIT'))
   let databases = 0
   await start()
+  if (prepared && !isFilled) {
+    await prepared.fill({ psql, urlOf })
+    await end('SIGINT')
+    await keepCluster(folder, prepared.name, user)
+    await start()
+  }
   ends.push(async () => {
     if (server?.exitCode === null && server.signalCode === null) signalAll('SIGCONT')
     await end('SIGQUIT')

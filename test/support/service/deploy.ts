@@ -51,7 +51,7 @@ export async function deploy(
 export const reasonOf = ({ error }: resources.Operation): unknown => error?.details[0]?.reason
 
 /** A server without dependencies, whose response names its version. */
-export const nodeServer = (version: string, more = ''): Files => ({
+export const nodeServer = (version: string, more = ''): Record<string, string> => ({
   'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
   'server.js': `
     const http = require('node:http')
@@ -64,7 +64,9 @@ export const nodeServer = (version: string, more = ''): Files => ({
   `,
 })
 
-export const page = (text: string): Files => ({ 'index.html': `<!doctype html><title>x</title><p>${text}</p>` })
+export const page = (text: string): Record<string, string> => ({
+  'index.html': `<!doctype html><title>x</title><p>${text}</p>`,
+})
 
 /** The files of a folder, without those that are never uploaded. */
 export async function filesIn(folder: string): Promise<Files> {

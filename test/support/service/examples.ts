@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { resources } from '../../../src/contract/index.ts'
+import { statement } from '../../../src/storage/index.ts'
 import { deploy, filesIn } from './deploy.ts'
 import { createEnvironment, siteAnswer } from './environment.ts'
 import type { Login, TestService } from './service.ts'
@@ -34,7 +35,21 @@ export async function expectedOf(name: string): Promise<Expected> {
   return JSON.parse(await readFile(join(EXAMPLES, name, 'expect.json'), 'utf8'))
 }
 
-export type Deployed = { name: string; environment: string; url: string; expected: Expected; deployment: string }
+/** A service that several suites use, one after another, and a login to it. */
+export type Place = {
+  /** Another one after a restart. */
+  service: TestService
+  as: Login
+}
+
+export type Deployed = {
+  name: string
+  environment: string
+  url: string
+  expected: Expected
+  deployment: string
+  build: string
+}
 
 /** Uploads an example, and compares its plan and its responses with the expected ones. */
 export async function deployExample(service: TestService, as: Login, name: string): Promise<Deployed> {
@@ -54,7 +69,21 @@ export async function deployExample(service: TestService, as: Login, name: strin
   assert.deepEqual(build.plan, { ...expected.plan, ...(expected.output && { output: expected.output }) })
   assert.equal(build.state, 'SUCCEEDED')
   await answersAsExpected(service, url, expected)
-  return { name, environment, url, expected, deployment: done.metadata.deployment }
+  return { name, environment, url, expected, deployment: done.metadata.deployment, build: build.name }
+}
+
+/** The folder with the packages that a build has installed; undefined where they are not kept. */
+export async function packagesOf(service: TestService, { build }: Deployed): Promise<string | undefined> {
+  const sql = await service.openSql()
+  try {
+    const id = build.split('/').at(-1) ?? ''
+    const [row] = await sql.query<{ packages_id: string | null }>(
+      statement`SELECT packages_id FROM builds WHERE id = ${id}`,
+    )
+    return row?.packages_id ? join(service.dataDir, 'packages', row.packages_id) : undefined
+  } finally {
+    await sql.close()
+  }
 }
 
 export async function answersAsExpected(service: TestService, url: string, { answers }: Expected) {

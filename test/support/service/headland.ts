@@ -41,6 +41,8 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
     return {
       child,
       ended,
+      /** What was printed so far. */
+      output: () => output,
       /** Resolves when the pattern was printed, on either stream. */
       async until(pattern: RegExp) {
         while (!pattern.test(output.stdout + output.stderr)) {
@@ -59,10 +61,10 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
     begin,
     headland: (args: string[], run: Run) => begin(args, { input: '', ...run }).ended,
     /** `script` gives it a terminal. */
-    inTerminal: (command: string, cwd: string) =>
+    inTerminal: (command: string, cwd: string, env: Run['env'] = {}) =>
       start('script', ['-qec', `exec "$NODE" "$HEADLAND" ${command}`, '/dev/null'], {
         cwd,
-        env: { ...usual, NODE: process.execPath, HEADLAND },
+        env: { ...usual, ...env, NODE: process.execPath, HEADLAND },
       }),
     /** A new folder with these files. */
     async project(files: Files): Promise<string> {

@@ -5,12 +5,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { unlessGone } from '../../../src/base/index.ts'
 import { until } from '../until.ts'
-import type { Files } from './deploy.ts'
 
 const SIGNAL = 'SIGCONT'
 
 /** The mark is an argument of the build's process, by which the test finds it. */
-export const heldBuild = (mark: string, text: string): Files => ({
+export const heldBuild = (mark: string, text: string): Record<string, string> => ({
   'package.json': JSON.stringify({ name: 'held', scripts: { build: `node build.js ${ofThisRun(mark)}` } }),
   'build.js': `
     const fs = require('node:fs')

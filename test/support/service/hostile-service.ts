@@ -65,17 +65,23 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     maxInstances: hostile,
     requestsPerInstance: hostile,
     production: false,
+    badge: true,
+    learnedCaching: { maxAgeSeconds: hostile },
     protection: { hasPassword: hostile, addresses: [hostile] },
     shellVariables: [{ key: hostile, value: hostile }],
     deployment: name(`${ENVIRONMENT_NAME}/deployments/${ID}`),
     build: name(`${ENVIRONMENT_NAME}/builds/${ID}`),
+    preview: { branch: hostile, expireTime: hostile, inheritedVariables: [hostile] },
     createTime: hostile,
     updateTime: hostile,
   }
+  const commit = { sha: hostile, branch: hostile, subject: hostile, author: hostile, repository: hostile }
   const build = {
     name: name(`${ENVIRONMENT_NAME}/builds/${ID}`),
     state: path.endsWith(ID) ? 'FAILED' : hostile,
     trigger: hostile,
+    message: hostile,
+    commit,
     phase: hostile,
     createTime: hostile,
     startTime: hostile,
@@ -112,6 +118,8 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     activatable: true,
     liveTime: hostile,
     instance: { state: hostile },
+    message: hostile,
+    check: checkOf(hostile),
   }
   const webhooks = ['rebuild', 'cleanRebuild', 'purgeCache'].map((action) => ({
     action: name(action),
@@ -126,24 +134,8 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     reason: hostile,
     address: hostile,
     userAgent: hostile,
+    commit,
   }
-  const stored = {
-    variant: { [hostile]: hostile },
-    status: hostile,
-    bytes: 1,
-    place: hostile,
-    storeTime: hostile,
-    validateTime: `${hostile}2`,
-    ageSeconds: hostile,
-    lifetimeSeconds: hostile,
-    lifetimeFrom: hostile,
-    comparison: 'SAME',
-    hits: hostile,
-    deployment: hostile,
-    tags: [hostile],
-    etag: hostile,
-  }
-
   const certificate = {
     name: name(`accounts/acme/certificates/${ID}`),
     names: ['shop.example.com', hostile],
@@ -163,8 +155,15 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
   if (path === '/v1/regions') return { regions: [{ name: name('regions/UK'), displayName: hostile }] }
   if (path.endsWith('/apps'))
     return { apps: [{ name: name('accounts/acme/apps/shop'), region: hostile, createTime: hostile }] }
+  if (path.endsWith(':preview')) return environment
+  if (path.endsWith(':promote')) return { operation, built: hostile, differing: [hostile] }
   if (/\/apps\/[^/]+$/.test(path))
-    return { name: name('accounts/acme/apps/shop'), region: hostile, createTime: hostile }
+    return {
+      name: name('accounts/acme/apps/shop'),
+      region: hostile,
+      createTime: hostile,
+      previews: { enabled: hostile, environment: hostile, secrets: hostile, maxCount: hostile, idleDays: hostile },
+    }
   if (path.endsWith(':trace')) {
     const timeline = [{ time: hostile, what: hostile, detail: hostile }]
     return {
@@ -172,7 +171,7 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
       verdict: hostile,
       deployment: hostile,
       build: hostile,
-      stored: [stored],
+      stored: [storedOf(hostile)],
       origin: { detail: hostile },
       timeline,
     }
@@ -181,8 +180,67 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     return { webhooks, quietSeconds: hostile, maxQuietSeconds: hostile, regenerateTime: hostile }
   if (/\/certificates$/.test(path) && method === 'GET') return { certificates: [certificate, uploaded] }
   if (/\/certificates/.test(path)) return certificate
+  if (/\/auditEvents$/.test(path)) {
+    const by = { kind: hostile, name: hostile }
+    const texts = { time: hostile, action: hostile, resource: hostile, title: hostile, way: hostile, address: hostile }
+    return { auditEvents: [{ ...texts, fields: [hostile], by }, { fields: hostile }], nextPageToken: hostile }
+  }
+  if (/\/repository/.test(path)) return repositoryOf(environment.name, hostile)
+  if (/\/schedules/.test(path)) return schedulesOf(path, method, name(`${environment.name}/schedules/${ID}`), hostile)
+  if (path.includes('/publish')) return publishesOf(path, hostile)
+  if (path.includes('/notificationTargets')) return notificationAnswer(path, method, { hostile, name })
+  if (/\/domains/.test(path)) return { domains: ['shop.example.com', hostile] }
+  if (url.includes('validateOnly')) return { plan: { framework: hostile, [hostile]: hostile } }
+  if (method !== 'GET' && !path.endsWith(':cancel')) return operation
+  if (path.endsWith('/environments')) return { environments: [environment] }
+  if (path.endsWith('/contentDiff')) return contentDiffOf(hostile)
+  if (path.endsWith('/builds')) return { builds: [build], nextPageToken: hostile }
+  if (path.endsWith('/deployments')) return { deployments: [deployment, { ...deployment }] }
+  if (path.includes('/deployments/')) return deployment
+  if (path.endsWith('/triggers')) return { triggers: [trigger] }
+  return path.includes('/builds/') ? build : environment
+}
+
+const storedOf = (hostile: string) => ({
+  variant: { [hostile]: hostile },
+  status: hostile,
+  bytes: 1,
+  place: hostile,
+  storeTime: hostile,
+  validateTime: `${hostile}2`,
+  ageSeconds: hostile,
+  lifetimeSeconds: hostile,
+  lifetimeFrom: hostile,
+  comparison: 'SAME',
+  hits: hostile,
+  deployment: hostile,
+  tags: [hostile],
+  etag: hostile,
+})
+
+const checkOf = (hostile: string) => ({
+  outcome: hostile,
+  mode: hostile,
+  skipped: hostile,
+  logErrors: { count: 1, lines: [hostile] },
+  pages: [{ path: hostile, verdict: hostile, why: hostile, after: { status: hostile, milliseconds: hostile } }],
+})
+
+function contentDiffOf(hostile: string): unknown {
+  const asked = { method: hostile, url: hostile, query: hostile, status: hostile }
+  const changes = [
+    { path: hostile, before: hostile, after: hostile },
+    { path: hostile, after: hostile },
+  ]
+  const changed = [{ ...asked, statusBefore: hostile, statusAfter: 200, changes, moreChanges: hostile, ids: [hostile] }]
+  const counts = { added: hostile, removed: hostile, changed: hostile, unchanged: hostile }
+  const ends = { from: hostile, to: hostile, fromTime: hostile, toTime: hostile }
+  return { ...ends, counts, added: [asked], removed: [asked], changed }
+}
+
+function schedulesOf(path: string, method: string | undefined, name: string, hostile: string): unknown {
   const schedule = {
-    name: name(`${environment.name}/schedules/${ID}`),
+    name,
     action: hostile,
     cron: hostile,
     timeZone: hostile,
@@ -192,14 +250,60 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     lastOperation: hostile,
     createTime: hostile,
   }
-  if (/\/schedules$/.test(path) && method === 'GET') return { schedules: [schedule] }
-  if (/\/schedules/.test(path)) return schedule
-  if (/\/domains/.test(path)) return { domains: ['shop.example.com', hostile] }
-  if (url.includes('validateOnly')) return { plan: { framework: hostile, [hostile]: hostile } }
-  if (method !== 'GET' && !path.endsWith(':cancel')) return operation
-  if (path.endsWith('/environments')) return { environments: [environment] }
-  if (path.endsWith('/builds')) return { builds: [build], nextPageToken: hostile }
-  if (path.endsWith('/deployments')) return { deployments: [deployment, { ...deployment }] }
-  if (path.endsWith('/triggers')) return { triggers: [trigger] }
-  return path.includes('/builds/') ? build : environment
+  return /\/schedules$/.test(path) && method === 'GET' ? { schedules: [schedule] } : schedule
 }
+
+function publishesOf(path: string, hostile: string): unknown {
+  const times = { count: 1, p50Ms: hostile, p95Ms: hostile, p99Ms: 1 }
+  if (path.endsWith('/publishTimes'))
+    return { kinds: [{ kind: hostile, visible: times, building: hostile, late: hostile }, {}] }
+  const publish = { name: hostile, kind: hostile, trigger: hostile, state: hostile, late: hostile, calls: hostile }
+  return {
+    publishes: [{ ...publish, callTime: hostile, visibleMs: hostile, operation: hostile, requestedBy: hostile }, {}],
+  }
+}
+
+type Hostile = { hostile: string; name(right: string): string }
+
+function notificationAnswer(path: string, method: string | undefined, { hostile, name }: Hostile): unknown {
+  const target = {
+    name: name(`accounts/acme/notificationTargets/${ID}`),
+    displayName: hostile,
+    kind: hostile,
+    host: hostile,
+    addresses: [hostile],
+    noticeKinds: [hostile],
+    apps: [hostile],
+    enabled: hostile,
+    disabledReason: hostile,
+    secret: hostile,
+  }
+  const delivery = {
+    name: name(`${target.name}/deliveries/${ID}`),
+    kind: hostile,
+    title: hostile,
+    state: hostile,
+    attempts: hostile,
+    responseStatus: hostile,
+    error: hostile,
+    createTime: hostile,
+  }
+  if (/\/notificationTargets$/.test(path) && method === 'GET') return { notificationTargets: [target] }
+  if (/\/deliveries$/.test(path)) return { deliveries: [delivery] }
+  if (/\/notificationTargets.*:test$/.test(path)) return delivery
+  return target
+}
+const repositoryOf = (environment: string, hostile: string) => ({
+  name: `${environment}/repository`,
+  url: hostile,
+  branch: hostile,
+  provider: hostile,
+  publicKey: hostile,
+  pollMinutes: hostile,
+  hookUrl: hostile,
+  hookSecret: hostile,
+  lastCommit: hostile,
+  lastFetchTime: hostile,
+  problem: { reason: hostile, message: hostile, time: hostile },
+  statusProblem: { reason: hostile, message: hostile, time: hostile },
+})

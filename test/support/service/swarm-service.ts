@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createTokens } from '../../../src/apps/index.ts'
+import { CLUSTER_KEY_PLACE, joinToken } from '../../../src/channel/index.ts'
 import { createVault } from '../../../src/storage/index.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { startRegistry } from '../images/registry.ts'
@@ -39,6 +40,8 @@ export async function startShared(t: Scope, { registryHost = '127.0.0.1', isDura
     store,
     registry,
     settings,
+    /** As `headland cluster token` prints it, but in this process: the command costs more than what it does. */
+    joinTokenOf: (role: string, name: string): string => joinToken(vault.derive(CLUSTER_KEY_PLACE), { role, name }),
     /** The token with which the app of an environment uses its key-value store. */
     kvTokenOf: (environmentId: string): string => createTokens({ vault }).of(environmentId, 'kv-store'),
     control: (more: Settings = {}, dataDir?: string): Promise<TestService> =>

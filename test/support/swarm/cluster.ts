@@ -1,4 +1,5 @@
 /** A reconciler on a real swarm, with desired apps that a test changes, and what it reported. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { createLog, systemClock } from '../../../src/base/index.ts'
 import {
   createReconciler,
@@ -10,6 +11,9 @@ import {
 import { until } from '../until.ts'
 import { desiredApp } from './desired.ts'
 import type { AppImage } from './image.ts'
+
+/** A round costs more than most other looks. */
+const PAUSE_MS = 100
 
 export type Cluster = ReturnType<typeof createCluster>
 
@@ -67,7 +71,9 @@ export function createCluster({ cluster, docker, image, mayWrite = async () => t
     async roundsUntil<T>(look: () => T | Promise<T>, what: string) {
       return until(async () => {
         await reconciler.round()
-        return look()
+        const seen = await look()
+        if (!seen) await wait(PAUSE_MS)
+        return seen
       }, what).catch((error) => {
         throw new Error(`${error.message}: ${JSON.stringify([...instances.values()], undefined, 1)}`)
       })

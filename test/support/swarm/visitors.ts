@@ -5,7 +5,7 @@ import { siteAnswer } from '../service/environment.ts'
 import type { TestService } from '../service/service.ts'
 import { until } from '../until.ts'
 
-type Way = { edge: Pick<TestService, 'edge'>; edgeName: string; site: string; url: string }
+export type Way = { edge: Pick<TestService, 'edge'>; edgeName: string; site: string; url: string }
 type Visit = { edge: string; site: string; begin: number; end: number; outcome: string }
 
 /** `awayMs`: the longest time between two good answers on one way. */
@@ -17,7 +17,7 @@ export type Figures = {
   examples: string[]
 }
 
-const PAUSE_MS = 10
+const PAUSE_MS = 25
 /** An answer that takes longer counts as none. */
 const ANSWER_MS = 30_000
 

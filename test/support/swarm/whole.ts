@@ -2,6 +2,7 @@
  * A whole cluster: three machines with Docker and the role `node`, two control processes, a worker, two edges, PostgreSQL, an
  * object store and a registry. All but the nodes are in the network of the test itself, which is one of its own.
  */
+import { LABELS } from '../../../src/swarm/index.ts'
 import { freePort } from '../certificates/pebble.ts'
 import type { Scope } from '../folder.ts'
 import { type Swarm, startSwarm } from '../machine/swarm.ts'
@@ -65,19 +66,19 @@ export async function startWhole(t: Scope, options: Options = {}): Promise<Whole
       },
       dataDir,
     )
-  const startWorker = (dataDir?: string) => shared.worker(forAll, dataDir)
+  const startWorker = (dataDir?: string) =>
+    shared.worker({ ...forAll, HEADLAND_CONTROL_ADDRESSES: controlAddresses }, dataDir)
   const controls = [await startControl(0), await startControl(1)] as const
-  const tokenOf = async (role: string, name: string) =>
-    (await controls[0].operator('cluster', 'token', role, name)).trim()
+  const tokenOf = async (name: string) => shared.joinTokenOf('node', name)
   const nodeRoles: NodeRole[] = []
   for (const node of swarm.nodes) {
-    const role = await nodeRole(t, node, { address: controlAddresses, tokenOf: (name) => tokenOf('node', name) })
+    const role = await nodeRole(t, node, { address: controlAddresses, tokenOf })
     await role.start()
     nodeRoles.push(role)
   }
   const edgeSettings = new Map<string, Promise<Record<string, string>>>()
   const settingsOfEdge = async (name: string) => ({
-    HEADLAND_CLUSTER_TOKEN: await tokenOf('edge', name),
+    HEADLAND_CLUSTER_TOKEN: shared.joinTokenOf('edge', name),
     HEADLAND_CONTROL_ADDRESSES: wayToControl
       ? (await Promise.all(places.map(({ cluster }) => wayToControl(name, cluster)))).join(',')
       : controlAddresses,
@@ -109,4 +110,14 @@ export async function startWhole(t: Scope, options: Options = {}): Promise<Whole
     startControl,
     startEdge,
   }
+}
+
+/** Regions of the nodes on which instances of a deployment run. */
+export async function regionsOf({ nodes }: Swarm, deployment: string): Promise<string[]> {
+  const [manager] = nodes
+  const label = `label=${LABELS.deployment}=${deployment.split('/').at(-1)}`
+  const service = await manager.docker('service', 'ls', '--quiet', '--filter', label)
+  const only = ['--filter', 'desired-state=running', '--format', '{{.Node}}']
+  const names = (await manager.docker('service', 'ps', ...only, service)).split('\n')
+  return names.map((name) => REGIONS[nodes.findIndex(({ hostname }) => hostname === name)] ?? name)
 }
