@@ -15,7 +15,7 @@ RUN mkdir /package && npm pack --pack-destination /package \
 FROM ${NODE_IMAGE}
 RUN apt-get update \
   && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-    bubblewrap ca-certificates iproute2 nftables \
+    bubblewrap ca-certificates git iproute2 nftables openssh-client \
   && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log
 COPY --from=package /opt/headland /opt/headland
 

@@ -3,11 +3,14 @@
 // npm links this file, since its links for Windows start programs of Node only. `headland`, beside it, does the same from a
 // shell, and also where the machine's Node is too old to replace its process.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import module from 'node:module'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { bundled } from './bundle.js'
+
+const require = module.createRequire(import.meta.url)
+// An import of these would load what a start does not need.
+const { existsSync } = require('node:fs')
+const { dirname, join } = require('node:path')
+const { fileURLToPath } = require('node:url')
 
 const OLDEST = 24
 const [SELF, ARGUMENTS] = [fileURLToPath(import.meta.url), process.argv.slice(2)]
@@ -29,16 +32,16 @@ async function run() {
   // Keeps compiled code between runs. Does without where the folder cannot be written; NODE_COMPILE_CACHE names another.
   module.enableCompileCache(COMPILE_CACHE)
   if (ARGUMENTS[0] === 'role') {
-    const { runRole } = await load({ program: 'role', part: ARGUMENTS[1], path: 'processes/role' })
+    const { runRole } = await load({ part: ARGUMENTS[1], path: 'processes/role' })
     return runRole(ARGUMENTS.slice(1))
   }
-  const { run: runCommand } = await load({ program: 'command-line', part: 'command-line', path: 'command-line' })
+  const { run: runCommand } = await load({ part: 'command-line', path: 'command-line' })
   process.exitCode = await runCommand(ARGUMENTS)
 }
 
-function load({ program, part, path }) {
-  if (!IS_CHECKOUT) return import(`../dist/bundle/${program}.js`)
-  return import(bundled(TOP, { program, part }) ?? `../src/${path}.ts`)
+function load({ part, path }) {
+  const file = IS_CHECKOUT ? bundled(TOP, part) : join(TOP, 'dist', 'bundle', `${part}.cjs`)
+  return file === undefined ? import(`../src/${path}.ts`) : require(file)
 }
 
 /** Replaces this process by another Node, with the same process id and the same parent. */
@@ -64,7 +67,7 @@ function stayAsParent(node, args) {
 function installedNode() {
   const name = `node-${process.platform}-${process.arch}`
   try {
-    return join(dirname(module.createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'node')
+    return join(dirname(require.resolve(`${name}/package.json`)), 'bin', 'node')
   } catch {
     const remedy = IS_CHECKOUT ? "Run 'npm ci' in its folder" : 'Install it again with its optional dependencies'
     process.stderr.write(
