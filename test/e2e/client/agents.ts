@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { ENVIRONMENT } from '../../../src/client/index.ts'
 import { siteAnswer } from '../../support/service/environment.ts'
-import { TIMEOUT_MS } from '../../support/until.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 import { environmentOf, home, program } from './program.ts'
 import { as, clientAs, environment, path, service } from './service.ts'
 
@@ -145,8 +145,12 @@ test('a page is traced, and requests are listed', async () => {
   await siteAnswer(service, environment.url, '/some-page')
   const { data } = await usual.call('trace_page', { url: '/some-page' })
   assert.equal(typeof data.verdict, 'string')
-  const requests = await usual.call('list_requests', { path: '/some-page', limit: 1 })
-  assert.equal(requests.data.requests[0].path, '/some-page')
+  // Edges tell of their requests after they have answered them.
+  const requests = await until(async () => {
+    const { data } = await usual.call('list_requests', { path: '/some-page', limit: 1 })
+    return data.requests.length > 0 && data.requests
+  })
+  assert.equal(requests[0].path, '/some-page')
 })
 
 test('what the app wrote is read, without what a terminal would obey or an eye would miss', async () => {
