@@ -114,17 +114,24 @@ function addTrailer(res, visit) {
 function wordsOf(visit) {
   const doubt = doubtOf(visit)
   if (doubt !== undefined) return `unsure ${doubt}`
-  const lists = visit.exchanges.filter(({ isEnded }) => isEnded).map(tagsOf)
-  const [first] = lists
+  const lists = []
+  for (const exchange of visit.exchanges) if (exchange.isEnded) lists.push(tagsOf(exchange))
+  const first = lists[0]
   // Lists of tags are remembered, so the same page has the same ones again.
   const known = joined.get(first)
-  if (known?.lists.length === lists.length && lists.every((list, at) => list === known.lists[at])) return known.words
+  if (known !== undefined && areSame(known.lists, lists)) return known.words
   const words = join(lists)
   joined.set(first, { lists, words })
   return words
 }
 
 const joined = new WeakMap()
+
+function areSame(some, others) {
+  if (some.length !== others.length) return false
+  for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false
+  return true
+}
 
 function join(lists) {
   const tags = new Set()
@@ -142,22 +149,25 @@ function doubtOf(visit) {
   if (doubt !== undefined) return doubt
   const unproven = proofs.doubt()
   if (unproven === 'app-keeps') return unproven
-  // Nothing was learned: it may be the time of the day, or the health of the app.
-  if (!exchanges.some(({ isEnded, isFailed }) => isEnded || isFailed))
-    return calls === undefined ? 'nothing-fetched' : exchanges.length === 0 ? 'unseen' : 'unfinished'
+  let hasLearned = false
   for (const exchange of exchanges) {
     // An error page, or one with a gap, must not outlive the error.
     if (exchange.isFailed) return 'failed-fetch'
+    if (exchange.isEnded) hasLearned = true
     // What comes after the answer is not in it: the app answered with what it had.
-    if (!exchange.isEnded && !isReport(exchange)) return 'unfinished'
+    else if (!isReport(exchange)) return 'unfinished'
   }
+  // It may be the time of the day, or the health of the app.
+  if (!hasLearned) return calls === undefined ? 'nothing-fetched' : exchanges.length === 0 ? 'unseen' : 'unfinished'
   // A request that waited in the queue of a pool may have been sent in the name of another visit.
-  if (calls !== undefined && !calls.every((call) => isSeen(exchanges, call))) return 'unseen'
+  if (calls !== undefined) for (const call of calls) if (!isSeen(exchanges, call)) return 'unseen'
   return unproven
 }
 
-const isSeen = (exchanges, call) =>
-  exchanges.some(({ url }) => url === call) || exchanges.some(({ url }) => isSame(url, call))
+function isSeen(exchanges, call) {
+  for (const { url } of exchanges) if (url === call) return true
+  return exchanges.some(({ url }) => isSame(url, call))
+}
 
 function isSame(url, call) {
   if (!URL.canParse(call)) return false
