@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { zipOf } from '../test/support/zip.ts'
 import { type Bench, median, type Result } from './bench.ts'
 import { type Caller, createApp, createEnvironment, deploy, post, rebuild, untilAsleep, visit } from './client.ts'
-import { commandOf, memoryOf, treeCpuMs, treePids } from './cpu.ts'
+import { commandOf, privateMemoryOf, treeCpuMs, treePids } from './cpu.ts'
 import { logIn, type Service, startService, temporaryFolder } from './service.ts'
 
 const SITES = 200
@@ -146,16 +146,10 @@ async function servers(dataDir: string): Promise<Result[]> {
 const isOurs = (pid: number): boolean => /bin\/headland|edge\/process/.test(commandOf(pid))
 
 /** Private memory of the service and its edge: the program itself is shared. */
-const ownMemory = ({ pid }: Service): number =>
-  treePids(pid)
-    .filter(isOurs)
-    .reduce((sum, one) => sum + memoryOf(one).rssAnon, 0)
+const ownMemory = ({ pid }: Service): number => privateMemoryOf(treePids(pid).filter(isOurs))
 
 /** Memory of apps and their sandboxes, without the pages that all of them share: Node itself. */
-const appMemory = ({ pid }: Service): number =>
-  treePids(pid)
-    .filter((one) => !isOurs(one))
-    .reduce((sum, one) => sum + memoryOf(one).rssAnon, 0)
+const appMemory = ({ pid }: Service): number => privateMemoryOf(treePids(pid).filter((one) => !isOurs(one)))
 
 async function onDisk(dataDir: string): Promise<{ database: number; disk: number; logs: number }> {
   const sizes = { database: databaseBytes(dataDir), disk: 0, logs: 0 }

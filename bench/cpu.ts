@@ -37,19 +37,24 @@ export const memoryOf = (pid: number): Memory => ({
   pss: megabytes(pid, 'smaps_rollup', 'Pss'),
 })
 
+/** Private memory of all of them, in megabytes of 1024². One that has ended since they were listed has none. */
+export const privateMemoryOf = (pids: readonly number[]): number =>
+  pids.flatMap((pid) => ifAlive(() => memoryOf(pid).rssAnon)).reduce((sum, one) => sum + one, 0)
+
 function treeOf(root: number): Stat[] {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => statIfAlive(Number(name)))
+    .flatMap((name) => ifAlive(() => readStat(Number(name))))
   const found = all.filter(({ pid }) => pid === root)
   // The list grows during the loop: children are appended after their parents.
   for (const { pid } of found) found.push(...all.filter(({ parent }) => parent === pid))
   return found
 }
 
-function statIfAlive(pid: number): Stat[] {
+/** What is read of a process, in a list; an empty one where the process has ended. */
+function ifAlive<Found>(look: () => Found): Found[] {
   try {
-    return [readStat(pid)]
+    return [look()]
   } catch (error) {
     if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
     throw error

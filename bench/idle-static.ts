@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { zipOf } from '../test/support/zip.ts'
 import type { Bench } from './bench.ts'
 import { createApp, createEnvironment, deploy } from './client.ts'
-import { memoryOf, treePids } from './cpu.ts'
+import { privateMemoryOf, treePids } from './cpu.ts'
 import { logIn, startService, temporaryFolder } from './service.ts'
 
 const SITES = 200
@@ -55,5 +55,5 @@ async function idleCost(dataDir: string): Promise<{ megabytes: number; processes
   await using service = await startService(dataDir)
   await new Promise((resolve) => setTimeout(resolve, 3000))
   const pids = treePids(service.pid)
-  return { megabytes: pids.reduce((sum, pid) => sum + memoryOf(pid).rssAnon, 0), processes: pids.length }
+  return { megabytes: privateMemoryOf(pids), processes: pids.length }
 }
