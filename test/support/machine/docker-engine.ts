@@ -16,8 +16,12 @@ import { BASE_FILES, BASE_IMAGE, CERTIFICATES, CLI_PLUGINS, dockerEnvironment } 
 const MAX_MS = 300_000
 const STOP_MS = 30_000
 const MAX_LINES = 1000
+const SHOWN_LINES = 100
 /** Processes that were asked to end: one that ends by itself reports why. */
 const ending = new WeakSet<ChildProcess>()
+/** What a run of tests prints when Docker has crashed, which is no fault of what it tests. */
+export const CRASHED = 'Docker has crashed.'
+
 /** A test that is killed leaves no running process behind. */
 export const WITH_US = ['--pdeathsig', 'KILL']
 
@@ -58,7 +62,8 @@ const ENGINE = `
     rm -f "$networks"
     "$@" &
     engine=$!
-    wait "$engine" || true
+    wait "$engine" && code=0 || code=$?
+    echo "the engine has ended with $code" >&2
   done
 `
 
@@ -119,12 +124,14 @@ export async function startMachine(
   })
   t.after(() => removeGroups(group))
   t.after(() => end(machine, () => firstOf(machine)))
-  await untilItListens(machine)
+  const output = watch(machine)
+  await output.listening()
   const pid = firstOf(machine) as number
   const run = promisify(execFile)
   return {
     async restart(signal = 'TERM') {
-      const answers = untilItListens(machine)
+      output.expectEnd()
+      const answers = output.listening()
       const kill = ['sh', '-c', 'kill "-$1" "$(cat "$2")"', 'sh', signal, join(folder, 'pid')]
       await run('nsenter', ['-t', String(pid), '-p', '-m', ...kill])
       await answers
@@ -144,19 +151,35 @@ export async function startMachine(
 const firstOf = ({ pid }: ChildProcess): number | undefined =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()) || undefined
 
-async function untilItListens(machine: ChildProcess) {
+/** Reads what the engine says. One that ends without having been asked to has crashed, and no test of this process means anything. */
+function watch(machine: ChildProcess) {
   const lines: string[] = []
+  let isEndExpected = false
+  let listens = Promise.withResolvers<void>()
   const exited = once(machine, 'exit').then(() => {
     throw new Error(`dockerd ended:\n${lines.join('\n')}`)
   })
-  const listens = new Promise<void>((resolve) => {
-    createInterface({ input: machine.stderr as Readable }).on('line', (line) => {
-      if (lines.push(line) > MAX_LINES) lines.shift()
-      if (line.includes('API listen on')) resolve()
-    })
-  })
-  await Promise.race([listens, exited])
   exited.catch((error) => process.stderr.write(ending.has(machine) ? '' : `${error.message}\n`))
+  createInterface({ input: machine.stderr as Readable }).on('line', (line) => {
+    if (lines.push(line) > MAX_LINES) lines.shift()
+    if (line.includes('API listen on')) listens.resolve()
+    if (!line.startsWith('the engine has ended with') || ending.has(machine)) return
+    if (!isEndExpected) {
+      process.stderr.write(`${CRASHED}\n${lines.slice(-SHOWN_LINES).join('\n')}\n`)
+      process.exit(1)
+    }
+    isEndExpected = false
+  })
+  return {
+    /** Resolves when it answers, for the first time or after the next end that is expected. */
+    async listening() {
+      listens = Promise.withResolvers()
+      await Promise.race([listens.promise, exited])
+    },
+    expectEnd() {
+      isEndExpected = true
+    },
+  }
 }
 
 /**
