@@ -1,12 +1,15 @@
 /** How the portal is built. The service builds it by itself; `npx vite portal` serves it during development. */
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import { listLicenses } from './licenses.ts'
 
 /** Where the service listens by default. The host stays that of the browser, as writing requests check their origin. */
 const SERVICE = { target: 'http://127.0.0.1:8080', changeOrigin: false }
 
+const licenses = listLicenses()
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), licenses.pages],
   build: {
     // Browsers that support light-dark() and dialogs, as of spring 2024: nothing is transpiled for older ones.
     target: ['chrome123', 'edge123', 'firefox125', 'safari17.5'],
@@ -33,6 +36,6 @@ export default defineConfig({
       },
     },
   },
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [licenses.workers] },
   server: { proxy: { '/v1': SERVICE, '/fu': SERVICE, '/docs': SERVICE, '/openapi.json': SERVICE } },
 })
