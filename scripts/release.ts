@@ -81,6 +81,10 @@ function run(program: string, args: readonly string[], cwd = TOP): string {
   })
 }
 
-const readJson = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
+function readJson(file: string) {
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
 
-const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
+function digestOf(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex')
+}
