@@ -34,6 +34,9 @@ export function listLicenses(): { pages: Plugin; workers: Plugin } {
   }
 }
 
+/** Vite's licence goes on with those of what Vite is made of, and the portal has nothing of that. */
+const NOT_OF_ITSELF = /^# Licenses of bundled dependencies[^]*/m
+
 /** The folder of the package that a module is from. What the bundler and Vite add by themselves is theirs. */
 function packageOf(id: string): string | undefined {
   const own = /^\0(vite|rolldown)\//.exec(id)?.[1]
@@ -44,6 +47,6 @@ function packageOf(id: string): string | undefined {
 function licenseOf(folder: string): License {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
-  const text = files.sort().map((file) => readFileSync(join(folder, file), 'utf8').trim())
+  const text = files.sort().map((file) => readFileSync(join(folder, file), 'utf8').replace(NOT_OF_ITSELF, '').trim())
   return { name, version, license, text: text.join('\n\n') }
 }

@@ -4,7 +4,7 @@
  * never use, such as what `fetch` is made of, and `require` reads none.
  */
 import { rmSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Plugin } from 'rolldown'
 
 type Bundling = {
@@ -45,6 +45,8 @@ async function bundlePart(part: Part, { from, to, external }: Bundling): Promise
   const imports: Imports = new Map()
   const build = await rolldown({
     input: { [part]: start },
+    // Comments of the bundle name modules from here, wherever this runs.
+    cwd: dirname(from),
     platform: 'node',
     external: external === 'all' ? (id) => !/^[./\0]/.test(id) : [...external],
     // A module of ours only defines things, so one of which nothing is used is left out.

@@ -49,7 +49,7 @@ function release() {
 
   mkdirSync(folder, { recursive: true })
   // What npm would run, without the bundle of a checkout, which is not packed.
-  run(process.execPath, [join(clone, 'scripts', 'prepack.ts')])
+  run(process.execPath, [join(clone, 'scripts', 'prepack.ts')], clone)
   const packed = run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], clone)
   const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('[\n')))
   const sbom = `headland-${version}.cdx.json`
