@@ -35,7 +35,7 @@ export function listLicenses(): { pages: Plugin; workers: Plugin } {
 }
 
 /** Vite's licence goes on with those of what Vite is made of, and the portal has nothing of that. */
-const NOT_OF_ITSELF = /^# Licenses of bundled dependencies[^]*/m
+const NOT_OF_ITSELF = /^# Licenses of bundled dependencies[\s\S]*/m
 
 /** The folder of the package that a module is from. What the bundler and Vite add by themselves is theirs. */
 function packageOf(id: string): string | undefined {

