@@ -10,7 +10,7 @@ import { temporaryFolder } from './support/folder.ts'
 
 const TOP = join(import.meta.dirname, '..')
 const OLDER = { name: '0.0.9', path: 'versions/0.0.9/' }
-const site = await makeSite({ versions: [{ name: '0.1.0', path: '' }, OLDER], base: '/docs/' })
+const site = await makeSite({ versions: [{ name: '0.2.0', path: '' }, OLDER], base: '/docs/' })
 const textOf = (path: string): string => String(site.get(path) ?? assert.fail(`there is no ${path}`))
 const pages = [...site.keys()].filter((path) => path.endsWith('.html'))
 const targetsOf = (page: string): string[] =>

@@ -156,7 +156,7 @@ test('a key that the commit does not name signs no release, and the line to add 
   const signers = join(release.source, 'release-signers')
   assert.throws(
     () => sign({ file, key, signers }),
-    /release-signers does not name this key[^]*\nheadland namespaces=.* ssh-ed25519 /,
+    /release-signers does not name this key[\s\S]*\nheadland namespaces=.* ssh-ed25519 /,
   )
 })
 

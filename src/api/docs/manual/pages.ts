@@ -57,7 +57,7 @@ const SECTIONS = [
 ] as const
 
 /** The order of the first pages in a folder without a README. */
-const FIRST = ['install', 'systemd', 'docker', 'upgrade', 'backup', 'security', 'capacity']
+const FIRST = ['install', 'systemd', 'docker', 'upgrade', 'verify', 'backup', 'security', 'capacity']
 
 /** Pages at the root: the changelog and the architecture. */
 const MORE = 'More'
