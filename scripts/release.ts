@@ -35,11 +35,11 @@ try {
 }
 
 function release() {
-  const { version } = readJson(join(TOP, 'package.json'))
   checkPackages()
   const clone = join(workbench, 'headland')
   // Of a clone, so that nothing is in the package which is not in the commit.
   run('git', ['clone', '--quiet', '--no-hardlinks', TOP, clone])
+  const { version } = readJson(join(clone, 'package.json'))
   if (!readFileSync(join(clone, 'CHANGELOG.md'), 'utf8').includes(`\n## ${version} - `))
     throw new Error(`CHANGELOG.md has no part for ${version} in the commit.`)
   symlinkSync(join(TOP, 'node_modules'), join(clone, 'node_modules'))
