@@ -2,25 +2,28 @@
 import { LIMITS, type resources } from '../contract/index.ts'
 import { CallFailed } from './connection/failures.ts'
 import type { Service } from './connection/service.ts'
-import { api, type Path } from './project/path.ts'
 
-/** `account` is its path below `/v1/`: `accounts/default`. */
-export const allEnvironments = (service: Service, account: Path): Promise<resources.Environment[]> =>
-  service.list(api`/v1/${account}/apps/-/environments`, { pageSize: LIMITS.maxPageSize })
+const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
+
+export const allEnvironments = ({ client }: Service, account: string): Promise<resources.Environment[]> =>
+  Array.fromAsync(
+    client.list('GET /v1/accounts/{account}/apps/-/environments', { path: { account }, query: LARGE_PAGES }),
+  )
 
 /** An environment, and what it does now, which a service of an earlier version does not say. */
 export type Watched = { environment: resources.Environment; activity?: resources.Activity | undefined }
 
 /** Two lists, however many environments there are. */
-export async function watchAll(service: Service, account: Path): Promise<Watched[]> {
+export async function watchAll(service: Service, account: string): Promise<Watched[]> {
   const [environments, activity] = await Promise.all([allEnvironments(service, account), allActivity(service, account)])
   const byName = new Map(activity.map((one) => [one.name, one]))
   return environments.map((environment) => ({ environment, activity: byName.get(`${environment.name}/activity`) }))
 }
 
-async function allActivity(service: Service, account: Path): Promise<resources.Activity[]> {
+async function allActivity({ client }: Service, account: string): Promise<resources.Activity[]> {
   try {
-    return await service.list(api`/v1/${account}/activity`, { pageSize: LIMITS.maxPageSize })
+    const route = 'GET /v1/accounts/{account}/activity'
+    return await Array.fromAsync(client.list(route, { path: { account }, query: LARGE_PAGES }))
   } catch (error) {
     // A service of an earlier version does not have it.
     if (error instanceof CallFailed && error.status === 404) return []

@@ -3,15 +3,16 @@
  * ended. A user who stops following does not cancel the build, unless they ask for it.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { ENVIRONMENT } from '../client/index.ts'
 import { EXIT, names, type resources } from '../contract/index.ts'
 import { CallFailed, helpAt } from './connection/failures.ts'
 import type { Service } from './connection/service.ts'
 import type { Interrupts } from './interrupts.ts'
 import { finish } from './operation.ts'
-import { followLog, type LogLine, readLog } from './output/log-lines.ts'
+import { type LogLine, logOfBuild } from './output/log-lines.ts'
 import type { Failed, Report } from './output/report.ts'
 import type { Terminal } from './output/terminal.ts'
-import { api, type Path, resource } from './project/path.ts'
+import { buildIn, environmentIn } from './project/resource-names.ts'
 import { confirm } from './questions.ts'
 
 type Followed = {
@@ -31,7 +32,8 @@ const CANCEL_MS = 5000
 /** Returns the exit code. */
 export async function followBuild(followed: Followed): Promise<number> {
   const { service, operation, report, terminal, interrupts } = followed
-  const build = resource(operation.metadata.build)
+  const { build } = operation.metadata
+  const readBuild = () => service.client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: buildIn(build) })
   const over = new AbortController()
   const signal = AbortSignal.any([interrupts.signal, over.signal])
   let answered: Promise<void> = Promise.resolve()
@@ -52,7 +54,8 @@ export async function followBuild(followed: Followed): Promise<number> {
   }
 
   async function printLines() {
-    for await (const line of followLog(service, api`/v1/${build}/log`, { signal, onConnection: report.connection })) {
+    const log = logOfBuild(service, build)
+    for await (const line of log.follow({ signal, onConnection: report.connection })) {
       // While a question is open, lines would scroll it away.
       await answered
       report.line(line)
@@ -73,11 +76,12 @@ export async function followBuild(followed: Followed): Promise<number> {
     const onPhase = (now: resources.Operation) => (isAsking ? undefined : report.state(now))
     const done = await finish(service, operation, onPhase, signal)
     await tail()
-    return await reportSuccess(service, build, report, done)
+    report.succeeded({ ...resultOf(done), build: await readBuild() })
+    return EXIT.done
   } catch (error) {
     if (interrupts.signal.aborted) return await leave(followed)
     await tail()
-    const ended = await service.call<resources.Build>(api`/v1/${build}`).catch(() => undefined)
+    const ended = await readBuild().catch(() => undefined)
     if (ended?.held && error instanceof CallFailed) {
       report.held(ended, ended.held, error.message)
       return EXIT.caller
@@ -96,21 +100,22 @@ export async function followBuild(followed: Followed): Promise<number> {
 
 async function leave({ service, operation, report, terminal, cancelsWhenLeft }: Followed): Promise<number> {
   if (cancelsWhenLeft && !terminal.isInteractive) {
-    await cancel(service, resource(operation.metadata.build))
+    await cancel(service, operation.metadata.build)
     report.note('The build is cancelled.')
   } else report.left(operation)
   return EXIT.caller
 }
 
-const cancel = (service: Service, build: Path) =>
-  service.call(api`/v1/${build}:cancel`, { method: 'POST', signal: AbortSignal.timeout(CANCEL_MS) })
+const cancel = ({ client }: Service, build: string) =>
+  client.call(`POST ${ENVIRONMENT}/builds/{build}:cancel`, {
+    path: buildIn(build),
+    signal: AbortSignal.timeout(CANCEL_MS),
+  })
 
-async function reportSuccess(service: Service, build: Path, report: Report, operation: resources.Operation) {
-  const { url } = operation.response as resources.Environment
-  const { deployment } = operation.metadata
-  report.succeeded({ url, deployment, build: await service.call<resources.Build>(api`/v1/${build}`) })
-  return EXIT.done
-}
+const resultOf = ({ response, metadata: { deployment } }: resources.Operation) => ({
+  url: (response as resources.Environment).url,
+  deployment,
+})
 
 /** Lines before and after the one that shows the failure. */
 const AROUND = 3
@@ -123,7 +128,8 @@ export async function reportFailure(
   report: Report,
 ): Promise<number> {
   const environment = build.name.slice(0, build.name.indexOf('/builds/'))
-  const { deployment } = await service.call<resources.Environment>(api`/v1/${resource(environment)}`)
+  const path = environmentIn(environment)
+  const { deployment } = await service.client.call(`GET ${ENVIRONMENT}`, { path })
   report.failed({
     build,
     failure: { ...failure, page: helpAt(service.url, failure.page) },
@@ -135,7 +141,7 @@ export async function reportFailure(
 
 async function linesAround(service: Service, build: string, number: number): Promise<LogLine[]> {
   const lines: LogLine[] = []
-  for await (const line of readLog(service, api`/v1/${resource(build)}/log`, Math.max(0, number - 1 - AROUND))) {
+  for await (const line of logOfBuild(service, build).read(Math.max(0, number - 1 - AROUND))) {
     if (line.number > number + AROUND) break
     lines.push(line)
   }

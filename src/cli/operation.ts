@@ -1,10 +1,10 @@
 /** Waits until an operation is over, as the client does, and turns its failure into one with an exit code. */
-import { untilDone } from '../client/index.ts'
+import { ENVIRONMENT, untilDone } from '../client/index.ts'
 import { EXIT, type resources, STATUS_CODES } from '../contract/index.ts'
 import { CallFailed, noAnswer, problemOf } from './connection/failures.ts'
 import type { Service } from './connection/service.ts'
 import type { Terminal } from './output/terminal.ts'
-import { api, resource } from './project/path.ts'
+import { namesIn } from './project/resource-names.ts'
 
 /** The operation when it succeeded; `onPhase` is called with every state in between. Throws where it failed. */
 export async function finish(
@@ -13,14 +13,14 @@ export async function finish(
   onPhase?: (operation: resources.Operation) => void,
   signal?: AbortSignal,
 ): Promise<resources.Operation> {
-  const path = resource(operation.name)
+  const path = namesIn(operation.name, 'account', 'app', 'environment', 'operation')
   const found = await untilDone(operation, {
     onState: onPhase,
     signal,
     isPassing,
     wait: (seconds, until) =>
-      service.call<resources.Operation>(api`/v1/${path}:wait`, {
-        method: 'POST',
+      service.client.call(`POST ${ENVIRONMENT}/operations/{operation}:wait`, {
+        path,
         query: { timeout: `${seconds}s` },
         signal: until,
       }),

@@ -3,11 +3,9 @@
  * only after such an error.
  */
 import { didYouMean } from '../base/index.ts'
-import type { resources } from '../contract/index.ts'
 import { CallFailed } from './connection/failures.ts'
 import { withErrors } from './connection/mapped.ts'
-import { type Service, serviceOf } from './connection/service.ts'
-import { api, type Path } from './project/path.ts'
+import type { Service } from './connection/service.ts'
 
 /** Of an account, or of an app in one. */
 type Named = { account: string; app?: string }
@@ -18,13 +16,10 @@ export function withSuggestions(service: Service, { account, app }: Named): Serv
 
   async function meantBy(error: unknown): Promise<string> {
     if (!(error instanceof CallFailed) || error.reason !== about) return ''
-    if (app === undefined) return didYouMean(account, await namesAt(api`/v1/accounts`))
-    return didYouMean(app, await namesAt(api`/v1/accounts/${account}/apps`))
-  }
-
-  async function namesAt(path: Path): Promise<string[]> {
-    const all = await service.list<resources.App>(path)
-    return all.map(({ name }) => name.slice(name.lastIndexOf('/') + 1))
+    const { client } = service
+    if (app === undefined) return didYouMean(account, await lastParts(client.list('GET /v1/accounts')))
+    const apps = client.list('GET /v1/accounts/{account}/apps', { path: { account } })
+    return didYouMean(app, await lastParts(apps))
   }
 
   async function withHint(error: unknown): Promise<unknown> {
@@ -35,5 +30,8 @@ export function withSuggestions(service: Service, { account, app }: Named): Serv
     return new CallFailed({ status, reason, message: `${message}${meant}`, retryAfterSeconds })
   }
 
-  return serviceOf(service, withErrors(service.client, withHint))
+  return { ...service, client: withErrors(service.client, withHint) }
 }
+
+const lastParts = async (all: AsyncIterable<{ name: string }>): Promise<string[]> =>
+  (await Array.fromAsync(all)).map(({ name }) => name.slice(name.lastIndexOf('/') + 1))

@@ -1,4 +1,5 @@
 /** A change of an environment's variables. Others keep their values, also those that another request changes meanwhile. */
+import { ENVIRONMENT } from '../client/index.ts'
 import type { resources } from '../contract/index.ts'
 import { changeWithEtag } from './etag-change.ts'
 import type { AtEnvironment } from './project/where.ts'
@@ -20,18 +21,18 @@ export function setting(given: readonly resources.ChangedVariable[]): VariableCh
 
 /** The operation, which ends when the app runs with them. The environment has them before that. */
 export function changeVariables(
-  { service, path, environment: first }: Pick<AtEnvironment, 'service' | 'path' | 'environment'>,
+  { service: { client }, names: path, environment: first }: Pick<AtEnvironment, 'service' | 'names' | 'environment'>,
   { after, clash }: VariableChange,
 ): Promise<resources.Operation> {
   return changeWithEtag({
     first,
-    read: () => service.call<resources.Environment>(path),
+    read: () => client.call(`GET ${ENVIRONMENT}`, { path }),
     clash,
     write({ shellVariables, etag }) {
       // A variable that is sent without a value keeps the one it has.
       const before = shellVariables.map(({ key }): resources.ChangedVariable => ({ key }))
       const body = { shellVariables: after(before), etag }
-      return service.call<resources.Operation>(path, { method: 'PATCH', body })
+      return client.call(`PATCH ${ENVIRONMENT}`, { path, body })
     },
   })
 }

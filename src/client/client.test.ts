@@ -22,8 +22,9 @@ test('parameters go into the path and the query, each as one part of it', async 
   const { client, sent } = clientWith(() => json({}))
   await client.call(`GET ${ENVIRONMENT}:trace`, { path: { ...path, app: 'x/../y?z' }, query: { url: '/a b&c' } })
   assert.equal(sent[0]?.url, 'https://h.test/v1/accounts/a/apps/x%2F..%2Fy%3Fz/environments/c:trace?url=%2Fa+b%26c')
-  for (const wrong of ['', '.', '..']) {
-    await assert.rejects(client.call(`GET ${ENVIRONMENT}`, { path: { ...path, app: wrong } }), /cannot be the app/)
+  for (const wrong of ['', '.', '..', '\ud800']) {
+    const asked = client.call(`GET ${ENVIRONMENT}`, { path: { ...path, app: wrong } })
+    await assert.rejects(asked, { message: `'${wrong}' cannot be the app in an address` })
   }
   assert.equal(sent.length, 1)
 })

@@ -20,6 +20,7 @@ import { type LogLine, lineIn, notALog } from './log-lines.ts'
 import { untilDone, type WaitOptions } from './operations.ts'
 import { firstOf, itemsOf } from './pages.ts'
 import {
+  AddressError,
   type Arguments,
   addressOf,
   type CallOptions,
@@ -113,7 +114,7 @@ export function createClient(options: ClientOptions): Client {
     try {
       return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
     } catch (error) {
-      if (signal?.aborted || error instanceof HeadlandError) throw error
+      if (signal?.aborted || error instanceof HeadlandError || error instanceof AddressError) throw error
       throw unreachable(url, late.signal.aborted ? late.signal.reason : error)
     } finally {
       clearTimeout(timer)

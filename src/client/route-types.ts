@@ -61,9 +61,12 @@ export function addressOf(route: string, path: Path = {}, query: Query = {}): { 
   return { method, path: `${filled}${queryText(query)}` }
 }
 
+/** A name that can be no step of a path. */
+export class AddressError extends TypeError {}
+
 function stepOf(parameter: string, value: string | undefined): string {
-  if (typeof value !== 'string' || value === '' || value === '.' || value === '..') {
-    throw new TypeError(`'${value}' cannot be the ${parameter} in an address`)
+  if (typeof value !== 'string' || ['', '.', '..'].includes(value) || /\p{Surrogate}/u.test(value)) {
+    throw new AddressError(`'${value}' cannot be the ${parameter} in an address`)
   }
   return encodeURIComponent(value)
 }

@@ -4,7 +4,7 @@ import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { ifMatch, makeSure } from '../options.ts'
 import { printList, printResult, when } from '../output/rows.ts'
-import { api } from '../project/path.ts'
+import { regionNamed } from '../project/resource-names.ts'
 import { atAccount, lastPart } from '../project/where.ts'
 import { withSuggestions } from '../suggestions.ts'
 
@@ -12,8 +12,9 @@ const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
 export async function listApps(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
-  const apps = await service.list<resources.App>(api`/v1/accounts/${account}/apps`, LARGE_PAGES)
-  const all = call.options.json || apps.length === 0 ? [] : await allEnvironments(service, api`accounts/${account}`)
+  const list = service.client.list('GET /v1/accounts/{account}/apps', { path: { account }, query: LARGE_PAGES })
+  const apps = await Array.fromAsync(list)
+  const all = call.options.json || apps.length === 0 ? [] : await allEnvironments(service, account)
   const byApp = Map.groupBy(all, appOf)
   printList(call, apps, {
     row: (app) => ({
@@ -35,10 +36,11 @@ export async function createApp(call: ClientCall): Promise<undefined> {
   const app = appIn(call)
   const region = requiredOption(call.options, 'region')
   const { service, account } = await atAccount(call)
-  const body = { region: `regions/${region}`, uploadable: {} }
-  await service.call(api`/v1/accounts/${account}/apps`, { method: 'POST', query: { appId: app }, body })
+  const { client } = service
+  const body = { region: regionNamed(region), uploadable: {} }
+  await client.call('POST /v1/accounts/{account}/apps', { path: { account }, query: { appId: app }, body })
   // The response to that is empty.
-  const made = await service.call<resources.App>(api`/v1/accounts/${account}/apps/${app}`)
+  const made = await client.call('GET /v1/accounts/{account}/apps/{app}', { path: { account, app } })
   printResult(
     call,
     made,
@@ -50,15 +52,17 @@ export async function deleteApp(call: ClientCall): Promise<undefined> {
   const app = appIn(call)
   const at = await atAccount(call)
   const { account } = at
-  const service = withSuggestions(at.service, { account, app })
-  const path = api`/v1/accounts/${account}/apps/${app}`
-  const found = await service.call<resources.App>(path)
-  const environments = await service.list<resources.Environment>(api`${path}/environments`)
+  const { client } = withSuggestions(at.service, { account, app })
+  const path = { account, app }
+  const found = await client.call('GET /v1/accounts/{account}/apps/{app}', { path })
+  const list = client.list('GET /v1/accounts/{account}/apps/{app}/environments', { path })
+  const environments = await Array.fromAsync(list)
   const withThem = environments.length > 0 ? ` and its ${environments.length} environment(s), with their sites` : ''
   if (call.options.force || withThem === '')
     await makeSure(call, `This deletes the app ${app}${withThem}, for good.`, app)
   const query = { force: call.options.force === true ? true : undefined }
-  await service.call(path, { method: 'DELETE', query, headers: ifMatch(call, found) })
+  const headers = ifMatch(call, found)
+  await client.call('DELETE /v1/accounts/{account}/apps/{app}', { path, query, headers })
   printResult(call, {}, `Deleted the app ${app}${withThem}.`)
 }
 

@@ -6,7 +6,7 @@ import type { Service } from '../connection/service.ts'
 import { makeSure } from '../options.ts'
 import { oneLine, printList, printResult } from '../output/rows.ts'
 import { endingWith } from '../project/ids.ts'
-import { api, resource } from '../project/path.ts'
+import { namesIn } from '../project/resource-names.ts'
 import { readSmallFile } from '../project/small-files.ts'
 import { atAccount, lastPart } from '../project/where.ts'
 
@@ -16,7 +16,9 @@ const MAX_FILE_BYTES = 256 * 1024
 const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
 const read = (service: Service, account: string): Promise<Certificate[]> =>
-  service.list<Certificate>(api`/v1/accounts/${account}/certificates`, LARGE_PAGES)
+  Array.fromAsync(
+    service.client.list('GET /v1/accounts/{account}/certificates', { path: { account }, query: LARGE_PAGES }),
+  )
 
 export async function listCertificates(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
@@ -46,8 +48,8 @@ export async function uploadCertificate(call: ClientCall): Promise<undefined> {
   const [chainFile = '', keyFile = ''] = call.positionals
   const [chain, privateKey] = [await readText(call, chainFile), await readText(call, keyFile)]
   const { service, account } = await atAccount(call)
-  const body = { chain, privateKey }
-  const made = await service.call<Certificate>(api`/v1/accounts/${account}/certificates`, { method: 'POST', body })
+  const asked = { path: { account }, body: { chain, privateKey } }
+  const made = await service.client.call('POST /v1/accounts/{account}/certificates', asked)
   printResult(call, made, `It is used for ${listed(made.usedFor)} until ${textOf(made.notAfter).slice(0, 10)}.`)
 }
 
@@ -55,14 +57,16 @@ export async function deleteCertificate(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
   const one = await find(call, await read(service, account), 'UPLOADED')
   await makeSure(call, `This deletes the uploaded certificate for ${namesOf(one)}, with its key.`, 'delete')
-  await service.call(api`/v1/${resource(one.name)}`, { method: 'DELETE' })
+  const path = namesIn(one.name, 'account', 'certificate')
+  await service.client.call('DELETE /v1/accounts/{account}/certificates/{certificate}', { path })
   printResult(call, {}, `Deleted the certificate for ${namesOf(one)}.`)
 }
 
 export async function retryCertificate(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
   const one = await find(call, await read(service, account), 'ACME')
-  const after = await service.call<Certificate>(api`/v1/${resource(one.name)}:retry`, { method: 'POST' })
+  const path = namesIn(one.name, 'account', 'certificate')
+  const after = await service.client.call('POST /v1/accounts/{account}/certificates/{certificate}:retry', { path })
   printResult(call, after, `It is tried again now: 'headland certificates' shows what comes of it.`)
 }
 

@@ -17,8 +17,8 @@ import type { Report } from '../output/report.ts'
 import { reportOfBuild } from '../output/reports.ts'
 import { oneLine, sizeOf } from '../output/rows.ts'
 import { withExample } from '../project/example-file.ts'
-import { api, resource } from '../project/path.ts'
 import { findProject, PROJECT_FILE, writeProject } from '../project/project-file.ts'
+import { environmentIn } from '../project/resource-names.ts'
 import { readSmallFile } from '../project/small-files.ts'
 import { appNameFrom, findTarget, type Target } from '../project/target.ts'
 import { atService, lastPart } from '../project/where.ts'
@@ -143,8 +143,8 @@ async function setVariables(
   { service, variables, report, signal }: Setting,
 ): Promise<boolean> {
   if (variables.length === 0) return false
-  const path = api`/v1/${resource(environment.name)}`
-  const asked = await changeVariables({ service, path, environment }, setting(variables))
+  const names = environmentIn(environment.name)
+  const asked = await changeVariables({ service, names, environment }, setting(variables))
   report.variablesSet(variables.map(({ key }) => key))
   try {
     await finish(service, asked, undefined, signal)

@@ -1,12 +1,12 @@
 /** Domains: custom host names of an environment. */
 import { domainToASCII } from 'node:url'
 import { didYouMean } from '../../base/index.ts'
+import { ENVIRONMENT } from '../../client/index.ts'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { changeWithEtag } from '../etag-change.ts'
 import { oneLine, printList, printResult } from '../output/rows.ts'
 import { hiddenHint } from '../output/visibility.ts'
-import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 
 export async function listDomains(call: ClientCall): Promise<undefined> {
@@ -96,8 +96,8 @@ export async function redirectDomain(call: ClientCall): Promise<undefined> {
 
 export async function checkDomains(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call
-  const { service, path, environment } = await atEnvironment(call)
-  const found = await service.call<resources.DomainChecks>(api`${path}/domains:check`, { query: { fresh: 'true' } })
+  const { service, names: path, environment } = await atEnvironment(call)
+  const found = await service.client.call(`GET ${ENVIRONMENT}/domains:check`, { path, query: { fresh: true } })
   if (options.json) return void terminal.print(JSON.stringify(found))
   const { checks, records } = found
   printList(call, checks, {
@@ -141,8 +141,8 @@ const CERTIFICATE_WORDS: Record<resources.CertificateState, string> = {
 }
 
 /** A service of an earlier version sends no redirects. */
-async function read({ service, path }: AtEnvironment): Promise<resources.Domains> {
-  const list = await service.call<resources.Domains>(api`${path}/domains`)
+async function read({ service, names: path }: AtEnvironment): Promise<resources.Domains> {
+  const list = await service.client.call(`GET ${ENVIRONMENT}/domains`, { path })
   return { ...list, redirects: list.redirects ?? [] }
 }
 
@@ -152,7 +152,7 @@ async function change(
   first: resources.Domains,
   work: (known: resources.Domains) => Pick<resources.NewDomains, 'domains' | 'redirects'>,
 ): Promise<string[]> {
-  const { service, path } = at
+  const { service, names: path } = at
   const changed = await changeWithEtag({
     first,
     read: () => read(at),
@@ -160,7 +160,7 @@ async function change(
       const wanted = work(known)
       if (!wanted.redirects && wanted.domains.length === known.domains.length) return known
       const body = { ...wanted, etag: known.etag }
-      return service.call<resources.Domains>(api`${path}/domains:replace`, { method: 'POST', body })
+      return service.client.call(`POST ${ENVIRONMENT}/domains:replace`, { path, body })
     },
   })
   return changed.domains

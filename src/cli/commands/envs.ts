@@ -1,4 +1,5 @@
 /** Environments: places where one version of an app answers, each under its own host name. */
+import { addressOf, ENVIRONMENT, type RouteName } from '../../client/index.ts'
 import { names, optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
@@ -11,7 +12,6 @@ import { pinOf } from '../output/pin.ts'
 import { factsOf, oneLine, printList, printResult, when } from '../output/rows.ts'
 import { visibilityInWords } from '../output/visibility.ts'
 import { makeSureOfAccount } from '../project/accounts-used.ts'
-import { api } from '../project/path.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../project/where.ts'
 import { checkVariables, readPairs } from './variables/variable-pairs.ts'
 
@@ -23,7 +23,9 @@ export async function listEnvironments(call: ClientCall): Promise<undefined> {
   const at = await atAccount(call)
   if (call.options.all || (app ?? at.project.app) === undefined) return listOfAllApps(call, at)
   const { service, account, app: named } = await atApp(call)
-  const found = await service.list<resources.Environment>(api`/v1/accounts/${account}/apps/${named}/environments`)
+  const path = { account, app: named }
+  const list = service.client.list('GET /v1/accounts/{account}/apps/{app}/environments', { path })
+  const found = await Array.fromAsync(list)
   printList(call, found, {
     row: (one) => rowOf(call, one),
     empty: `No environments in ${named} yet. 'headland envs create NAME --cms INSTALL' makes one, and 'headland deploy' does too.`,
@@ -31,7 +33,7 @@ export async function listEnvironments(call: ClientCall): Promise<undefined> {
 }
 
 async function listOfAllApps(call: ClientCall, { service, account }: AtAccount): Promise<undefined> {
-  const found = await allEnvironments(service, api`accounts/${account}`)
+  const found = await allEnvironments(service, account)
   // Sorting is stable: within an app the newest stays first.
   const sorted = found.toSorted((a, b) => names.fold(appOf(a)).localeCompare(names.fold(appOf(b)), 'en'))
   printList(call, sorted, {
@@ -53,7 +55,7 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
   const { options, terminal } = call
   const rootDirectory = optionText(options, 'root')
   const body = {
-    displayName: call.positionals[0],
+    displayName: call.positionals[0] ?? '',
     branch: optionText(options, 'branch') ?? names.UPLOADABLE,
     cmsEnvironment: requiredOption(options, 'cms'),
     shellVariables: checkVariables(await readPairs(call, (options.variable ?? []) as string[])),
@@ -65,8 +67,8 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
   }
   const at = await atApp(call)
   if (body.shellVariables.length > 0) await makeSureOfAccount(call, at)
-  const path = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
-  const asked = await at.service.call<resources.Operation>(path, { method: 'POST', body })
+  const path = { account: at.account, app: at.app }
+  const asked = await at.service.client.call('POST /v1/accounts/{account}/apps/{app}/environments', { path, body })
   const made = await finishInSight({ ...at, terminal }, asked)
   printResult(call, made, `Made the environment ${oneLine(made.displayName)} (${lastPart(made)}). It answers at`)
   if (options.json) return
@@ -75,10 +77,12 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
   if (note) terminal.say(note)
 }
 
+const BADGE = `GET ${ENVIRONMENT}/badge.svg` satisfies RouteName
+
 export async function showEnvironment(call: ClientCall): Promise<undefined> {
-  const { environment, service } = await atNamed(call)
+  const { environment, service, names: path } = await atNamed(call)
   if (call.options.json) return void call.terminal.print(JSON.stringify(environment))
-  const badge = environment.badge ? new URL(`/v1/${environment.name}/badge.svg`, service.url).href : undefined
+  const badge = environment.badge ? new URL(addressOf(BADGE, path).path, service.url).href : undefined
   call.terminal.print(factsOf({ ...facts(call, environment), badge }))
 }
 
@@ -98,7 +102,7 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
     throw new UsageError(
       'nothing to change: give --name, --cms, --branch, --root, --production, --badge, --learned-caching, --suspicious-output, --content-snapshots, a limit of lost pages, --promotion-checks, --check-pages, --check-timeout or a number of instances',
     )
-  const { service, path, environment } = await atNamed(call)
+  const { service, names: path, environment } = await atNamed(call)
   const suspiciousOutput = { ...environment.suspiciousOutput, ...limits }
   const body: Partial<resources.ChangedEnvironment> = {
     ...texts,
@@ -118,8 +122,8 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
   )[]
   const asked = await changeWithEtag({
     first: environment,
-    read: () => service.call<resources.Environment>(path),
-    write: ({ etag }) => service.call<resources.Operation>(path, { method: 'PATCH', body: { ...body, etag } }),
+    read: () => service.client.call(`GET ${ENVIRONMENT}`, { path }),
+    write: ({ etag }) => service.client.call(`PATCH ${ENVIRONMENT}`, { path, body: { ...body, etag } }),
     clash: (first, now) =>
       fields.filter((field) => !isSame(now[field], first[field]) && !isSame(now[field], body[field])),
   })
@@ -198,12 +202,12 @@ function snapshotsIn({ options }: ClientCall): { contentSnapshots?: resources.Co
 }
 
 export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
-  const { service, path, environment } = await atNamed(call)
+  const { service, names: path, environment } = await atNamed(call)
   const named = `${oneLine(environment.displayName)} (${lastPart(environment)})`
   const warning = `This deletes the environment ${named} with its site, builds, webhooks and domains, for good.`
   await makeSure(call, warning, environment.displayName)
   const headers = ifMatch(call, environment)
-  const asked = await service.call<resources.Operation>(path, { method: 'DELETE', headers })
+  const asked = await service.client.call(`DELETE ${ENVIRONMENT}`, { path, headers })
   const { response } = await finish(service, asked)
   printResult(call, response ?? {}, `Deleted the environment ${named}.`)
 }

@@ -1,8 +1,9 @@
 /** Prints the image of what is live: for `docker run`, and for every other tool that takes one. */
-import { type resources, UsageError } from '../../contract/index.ts'
+import { ENVIRONMENT } from '../../client/index.ts'
+import { UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { oneLine } from '../output/rows.ts'
-import { api, resource } from '../project/path.ts'
+import { buildIn, namesIn } from '../project/resource-names.ts'
 import { atEnvironment } from '../project/where.ts'
 
 export async function printImage(call: ClientCall): Promise<undefined> {
@@ -12,8 +13,10 @@ export async function printImage(call: ClientCall): Promise<undefined> {
     named === undefined ? call : { ...call, options: { ...options, env: named } },
   )
   if (!environment.deployment) throw new UsageError(`nothing is live in ${environment.displayName} yet`)
-  const deployment = await service.call<resources.Deployment>(api`/v1/${resource(environment.deployment)}`)
-  const { image } = await service.call<resources.Build>(api`/v1/${resource(deployment.build)}`)
+  const { client } = service
+  const live = namesIn(environment.deployment, 'account', 'app', 'environment', 'deployment')
+  const { build } = await client.call(`GET ${ENVIRONMENT}/deployments/{deployment}`, { path: live })
+  const { image } = await client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: buildIn(build) })
   if (image === undefined)
     throw new UsageError(
       `there is no image of what is live in ${environment.displayName}: the operator sets a registry, and the next deploy stores it there`,

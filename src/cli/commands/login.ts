@@ -2,21 +2,17 @@
  * Logs in, and saves the log-in. A user of the portal gets a session, which expires; an API credential is saved as it is. A
  * log-in is saved only after the service has accepted it.
  */
-import { textOf } from '../../client/index.ts'
-import { names, optionText, type resources, type schema, UsageError } from '../../contract/index.ts'
+import { type Session, textOf } from '../../client/index.ts'
+import { names, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { CallFailed, notAHeadland } from '../connection/failures.ts'
 import { isThisMachine } from '../connection/proxy.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
 import { type Authorization, createService } from '../connection/service.ts'
 import { oneLine } from '../output/rows.ts'
-import { api } from '../project/path.ts'
 import { findProject, PROJECT_FILE } from '../project/project-file.ts'
-import { lastPart } from '../project/where.ts'
+import { accountsOf, lastPart } from '../project/where.ts'
 import { askText } from '../questions.ts'
-
-type Session = schema.Static<typeof resources.session>
-type Account = { name: string; role: resources.Role }
 
 const MAX_SESSION_BYTES = 64 * 1024
 const CREDENTIAL = new RegExp(String(names.credentialId.pattern))
@@ -36,7 +32,7 @@ export async function login(call: ClientCall): Promise<undefined> {
     ? await openSession(call, url, user, password)
     : { userId: user, password }
   const service = createService(url, authorization, { proxies: environment.proxies })
-  const accounts = await service.list<Account>(api`/v1/accounts`)
+  const accounts = await accountsOf(service)
   await logins.save(url, authorization)
   // A credential is for one account, so the user has chosen that account.
   const [only] = accounts
@@ -114,8 +110,7 @@ async function openSession(
   email: string,
   password: string,
 ): Promise<Authorization> {
-  const response = await createService(url, undefined, { proxies }).ask(api`/v1/session`, {
-    method: 'POST',
+  const response = await createService(url, undefined, { proxies }).client.ask('POST /v1/session', {
     body: { email, password },
   })
   const [cookie] = (response.headers.getSetCookie()[0] ?? '').split(';')
@@ -135,7 +130,7 @@ async function openSession(
 async function endSession({ environment: { proxies } }: ClientCall, url: string, saved: Authorization) {
   const signal = AbortSignal.timeout(10_000)
   try {
-    await createService(url, saved, { proxies }).call(api`/v1/session`, { method: 'DELETE', signal })
+    await createService(url, saved, { proxies }).client.call('DELETE /v1/session', { signal })
     return true
   } catch (error) {
     if (error instanceof CallFailed || (error as Error).name === 'TimeoutError') return false

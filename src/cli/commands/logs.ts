@@ -1,17 +1,18 @@
 /** Prints the log of a running app, or of a build. Its lines are data, so they go to stdout. */
 import { printableLine } from '../../base/index.ts'
+import { ENVIRONMENT } from '../../client/index.ts'
 import { EXIT, markIn, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { reportFailure } from '../follow-build.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { numberIn } from '../options.ts'
 import { afterLast, beginningOf, LINES_OF_APP, markInWords } from '../output/app-log.ts'
-import { followLog, type LogLine, readLog } from '../output/log-lines.ts'
+import { type LogLine, logOfApp, logOfBuild } from '../output/log-lines.ts'
 import { createHeadings, lineInWords } from '../output/report-text.ts'
 import { reportFor } from '../output/reports.ts'
 import { Interrupted } from '../output/terminal.ts'
 import { tailIn, wholeId } from '../project/ids.ts'
-import { api, resource } from '../project/path.ts'
+import { buildIn } from '../project/resource-names.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 
 /** A build that is followed to its end decides the exit code, as in a deploy. */
@@ -25,22 +26,21 @@ export async function logs(call: ClientCall): Promise<number> {
   const id = wanted === undefined || wanted === 'latest' ? wanted : tailIn(wanted, 'build')
   const at = await atEnvironment(call)
   const build = id === undefined ? undefined : await readBuild(at, id)
-  const path = build ? api`/v1/${resource(build.name)}/log` : api`${at.path}/logs`
+  const log = build ? logOfBuild(at.service, build.name) : logOfApp(at.service, at.names)
   const after = await whereToBegin()
 
   const print = options.json ? printJson(call) : printText(call, build !== undefined)
   if (!options.follow) {
-    for await (const line of readLog(at.service, path, after)) print(line)
+    for await (const line of log.read(after)) print(line)
     return EXIT.done
   }
   const interrupts = listenForInterrupts()
   try {
     const { signal } = interrupts
     const report = reportFor(call)
-    const following = { after, signal, hasEnd: build !== undefined, onConnection: report.connection }
-    for await (const line of followLog(at.service, path, following)) print(line)
+    for await (const line of log.follow({ after, signal, onConnection: report.connection })) print(line)
     if (!build) return EXIT.done
-    const ended = await at.service.call<resources.Build>(api`/v1/${resource(build.name)}`)
+    const ended = await at.service.client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: buildIn(build.name) })
     if (ended.failure) return await reportFailure(at.service, ended, ended.failure, report)
     return ended.state === 'SUCCEEDED' ? EXIT.done : EXIT.caller
   } catch (error) {
@@ -52,19 +52,23 @@ export async function logs(call: ClientCall): Promise<number> {
   }
 
   async function whereToBegin(): Promise<number> {
-    if (lines !== undefined) return afterLast(at.service, path, lines)
+    if (lines !== undefined) return afterLast(log, lines)
     if (build) return 0
-    if (!options.follow) return afterLast(at.service, path, LINES_OF_APP)
-    const { after, note } = await beginningOf(at.service, path, at.environment.deployment)
+    if (!options.follow) return afterLast(log, LINES_OF_APP)
+    const { after, note } = await beginningOf(log, at.environment.deployment)
     if (note) call.terminal.say(note)
     return after
   }
 }
 
 async function readBuild(at: AtEnvironment, wanted: string): Promise<resources.Build> {
-  const { service, path } = at
-  if (wanted !== 'latest') return service.call(api`${path}/builds/${await wholeId(at, 'builds', wanted)}`)
-  const { items } = await service.first<resources.Build>(api`${path}/builds`, 1)
+  const { client } = at.service
+  const path = at.names
+  if (wanted !== 'latest') {
+    const build = await wholeId(at, 'builds', wanted)
+    return client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: { ...path, build } })
+  }
+  const { items } = await client.first(`GET ${ENVIRONMENT}/builds`, { path, limit: 1 })
   if (!items[0]) throw new UsageError("there is no build yet: 'headland deploy' makes the first")
   return items[0]
 }

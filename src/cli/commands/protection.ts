@@ -1,4 +1,5 @@
 /** Who may see an environment: a password, addresses, or both. */
+import { ENVIRONMENT } from '../../client/index.ts'
 import { LIMITS, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
@@ -35,8 +36,8 @@ export async function setAddresses(call: ClientCall): Promise<undefined> {
 }
 
 async function change(call: ClientCall, protection: resources.ChangedProtection): Promise<undefined> {
-  const { service, path } = await atEnvironment(call)
-  const asked = await service.call<resources.Operation>(path, { method: 'PATCH', body: { protection } })
+  const { service, names: path } = await atEnvironment(call)
+  const asked = await service.client.call(`PATCH ${ENVIRONMENT}`, { path, body: { protection } })
   const changed = await finishInSight({ ...call, service }, asked)
   printResult(call, changed, `${oneLine(changed.displayName)} can be seen by: ${visibilityInWords(changed)}.`)
 }

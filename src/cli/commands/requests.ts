@@ -1,19 +1,19 @@
 /** Prints the log of requests: what visitors asked for, and what they got. Its lines are data, so they go to stdout. */
 import { bytesInWords, printableLine } from '../../base/index.ts'
-import { notALog } from '../../client/index.ts'
+import { ENVIRONMENT, notALog } from '../../client/index.ts'
 import { EXIT, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { numberIn } from '../options.ts'
-import { type EventForm, followEvents, readLog } from '../output/log-lines.ts'
+import { logOfApp } from '../output/log-lines.ts'
 import { reportFor } from '../output/reports.ts'
 import { factsOf } from '../output/rows.ts'
 import { Interrupted, type Terminal } from '../output/terminal.ts'
-import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 
 type RequestRecord = resources.RequestRecord
 
+const REQUESTS = `GET ${ENVIRONMENT}/requests` as const
 const LINES = 100
 /** The app's lines from so long before a request until so long after it, at most so many. */
 const AROUND_MS = 1000
@@ -24,19 +24,20 @@ export async function requests(call: ClientCall): Promise<number> {
   if (options.build !== undefined) throw new UsageError('--build and --requests do not go together')
   const lines = numberIn(optionText(options, 'lines') ?? String(LINES), '--lines', 0)
   const at = await atEnvironment(call)
-  const path = api`${at.path}/requests`
+  const { client } = at.service
+  const path = at.names
   const query = {
     status: optionText(options, 'status'),
     path: optionText(options, 'path'),
     id: optionText(options, 'id'),
   }
 
-  const newest = await at.service.call<Partial<resources.RequestRecords>>(path, { query: { pageSize: 1 } })
+  const newest: Partial<resources.RequestRecords> = await client.call(REQUESTS, { path, query: { pageSize: 1 } })
   if (newest.isRecorded === false) {
     terminal.say('Requests are not recorded here: the operator has switched it off (requestLog).')
     return EXIT.done
   }
-  const found = lines === 0 ? [] : (await at.service.first(path, lines, query)).items
+  const found = lines === 0 ? [] : (await client.first(REQUESTS, { path, query, limit: lines })).items
   const records = found.map(checked).reverse()
   if (query.id !== undefined) return showOne(call, at, records[0])
 
@@ -56,9 +57,8 @@ export async function requests(call: ClientCall): Promise<number> {
     for (const record of records) print(record)
     const { signal } = interrupts
     const after = Math.max(newest.requests?.[0]?.number ?? 0, records.at(-1)?.number ?? 0)
-    const following = { after, signal, hasEnd: false, onConnection: reportFor(call).connection }
-    const form: EventForm<RequestRecord> = { event: 'request', read: readRecord, query }
-    for await (const record of followEvents(at.service, path, form, following)) print(record)
+    const following = { path, query, after, signal, onConnection: reportFor(call).connection }
+    for await (const record of client.follow(REQUESTS, following)) print(checked(record))
     return EXIT.done
   } catch (error) {
     // Ctrl-C is the normal way to stop reading.
@@ -95,7 +95,7 @@ async function showOne(call: ClientCall, at: AtEnvironment, record: RequestRecor
   const end = Date.parse(time)
   const [from, until] = [end - durationMs - AROUND_MS, end + AROUND_MS]
   const near: string[] = []
-  for await (const line of readLog(at.service, api`${at.path}/logs`, 0)) {
+  for await (const line of logOfApp(at.service, at.names).read(0)) {
     if (line.time < from || line.time > until) continue
     near.push(`${new Date(line.time).toISOString()} ${printableLine(line.text)}`)
     if (near.length > MAX_AROUND) near.shift()
@@ -140,15 +140,6 @@ function printText(terminal: Terminal): (record: RequestRecord) => void {
 
 const targetOf = ({ path, parameters }: RequestRecord): string =>
   printableLine(parameters.length > 0 ? `${path}?${parameters.map((name) => `${name}=…`).join('&')}` : path)
-
-function readRecord(data: string): RequestRecord {
-  try {
-    return checked(JSON.parse(data))
-  } catch (error) {
-    if (error instanceof SyntaxError) throw notALog()
-    throw error
-  }
-}
 
 /** What a service sends is printed only where it has the form of a request. */
 function checked(given: unknown): RequestRecord {

@@ -1,20 +1,22 @@
 /** "Why do I see this version?": the answer in a sentence, and the facts behind it. */
+import { ENVIRONMENT } from '../../client/index.ts'
 import { names, optionText, type resources, table, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import type { Service } from '../connection/service.ts'
 import { factsOf, oneLine, sizeOf, when } from '../output/rows.ts'
-import { api, type Path, resource } from '../project/path.ts'
+import { type EnvironmentNames, environmentIn, namesIn } from '../project/resource-names.ts'
 import { accountsOf, atEnvironment, atService, lastPart } from '../project/where.ts'
 
 export async function trace(call: ClientCall): Promise<undefined> {
-  const { service, path } = await environmentAt(call)
-  const found = await service.call<resources.Trace>(api`${path}:trace`, { query: { url: call.positionals[0] } })
+  const { service, names: path } = await environmentAt(call)
+  const query = { url: call.positionals[0] ?? '' }
+  const found = await service.client.call(`GET ${ENVIRONMENT}:trace`, { path, query })
   call.terminal.print(call.options.json ? JSON.stringify(found) : inWords(call, found))
 }
 
 /** A path belongs to the environment that every other command would use; for a whole address it is found by its host. */
-export async function environmentAt(call: ClientCall): Promise<{ service: Service; path: Path }> {
+export async function environmentAt(call: ClientCall): Promise<{ service: Service; names: EnvironmentNames }> {
   const [address = ''] = call.positionals
   if (address.startsWith('/') || call.options.env !== undefined) return atEnvironment(call)
   const url = URL.parse(address)
@@ -24,7 +26,7 @@ export async function environmentAt(call: ClientCall): Promise<{ service: Servic
   const { service } = await atService(call)
   const host = url.hostname.replace(/\.$/, '')
   for await (const environment of environmentsOf(call, service)) {
-    if (hostsOf(environment).includes(host)) return { service, path: api`/v1/${resource(environment.name)}` }
+    if (hostsOf(environment).includes(host)) return { service, names: environmentIn(environment.name) }
   }
   throw new UsageError(`no environment that you can see answers at ${host}`)
 }
@@ -32,7 +34,7 @@ export async function environmentAt(call: ClientCall): Promise<{ service: Servic
 /** All that the caller can see, unless an account or an app narrows it. */
 async function* environmentsOf({ options }: ClientCall, service: Service): AsyncGenerator<resources.Environment> {
   const [account, app] = [optionText(options, 'account'), optionText(options, 'app')]
-  const accounts = account ? [api`accounts/${account}`] : (await accountsOf(service)).map(({ name }) => resource(name))
+  const accounts = account ? [account] : (await accountsOf(service)).map(({ name }) => namesIn(name, 'account').account)
   for (const owner of accounts) {
     const all = await allEnvironments(service, owner)
     yield* all.filter((found) => app === undefined || names.fold(appOf(found)) === names.fold(app))

@@ -1,8 +1,8 @@
 /** How much a site is visited: totals, the paths that are visited most, and those that are asked for and missing. */
+import { ENVIRONMENT } from '../../client/index.ts'
 import { optionText, type resources, table } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { factsOf, oneLine, sizeOf } from '../output/rows.ts'
-import { api } from '../project/path.ts'
 import { atEnvironment } from '../project/where.ts'
 
 /** Of each list; `--json` prints all that the service sends. */
@@ -10,11 +10,11 @@ const PATHS_SHOWN = 10
 
 export async function showTraffic(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call
-  const range = optionText(options, 'range') ?? '24h'
-  const { service, path } = await atEnvironment(call)
+  const range = (optionText(options, 'range') ?? '24h') as resources.TrafficRange
+  const { service, names: path } = await atEnvironment(call)
   const [traffic, paths] = await Promise.all([
-    service.call<resources.Traffic>(api`${path}/traffic`, { query: { range } }),
-    service.call<resources.TrafficPaths>(api`${path}/trafficPaths`, { query: { range } }),
+    service.client.call(`GET ${ENVIRONMENT}/traffic`, { path, query: { range } }),
+    service.client.call(`GET ${ENVIRONMENT}/trafficPaths`, { path, query: { range } }),
   ])
   if (options.json) return void terminal.print(JSON.stringify({ traffic, paths }))
   const { totals } = traffic

@@ -1,10 +1,10 @@
 /** Triggers: who asked for builds and purges of an environment, and the responses they got. */
+import { ENVIRONMENT } from '../../client/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { limitOf } from '../options.ts'
 import { idFor, peopleColumns, requesterInWords } from '../output/people.ts'
 import { printList, tableFor, when } from '../output/rows.ts'
-import { api } from '../project/path.ts'
 import { atEnvironment } from '../project/where.ts'
 
 const NARROW = {
@@ -14,8 +14,8 @@ const NARROW = {
 
 export async function listTriggers(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
-  const { service, path } = await atEnvironment(call)
-  const found = await service.first<resources.RecordedTrigger>(api`${path}/triggers`, limit)
+  const { service, names: path } = await atEnvironment(call)
+  const found = await service.client.first(`GET ${ENVIRONMENT}/triggers`, { path, limit })
   printList(call, found.items, {
     row: (one) => rowOf(call, one),
     empty: "No rebuild or purge was asked for yet. 'headland webhooks create' makes URLs for a CMS.",

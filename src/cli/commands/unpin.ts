@@ -1,13 +1,12 @@
 /** Removes the pin that a rollback has set. */
-import type { resources } from '../../contract/index.ts'
+import { ENVIRONMENT } from '../../client/index.ts'
 import type { ClientCall } from '../command.ts'
 import { oneLine, printResult } from '../output/rows.ts'
-import { api } from '../project/path.ts'
 import { atEnvironment, lastPart } from '../project/where.ts'
 
 export async function unpin(call: ClientCall): Promise<undefined> {
-  const { service, path, environment } = await atEnvironment(call)
-  const after = await service.call<resources.Environment>(api`${path}:unpin`, { method: 'POST' })
+  const { service, names: path, environment } = await atEnvironment(call)
+  const after = await service.client.call(`POST ${ENVIRONMENT}:unpin`, { path })
   const named = `${oneLine(after.displayName)} (${lastPart(after)})`
   printResult(
     call,

@@ -1,9 +1,9 @@
 /** Webhooks: three URLs that a CMS calls when something was published. They hold tokens, and are shown once. */
+import { ENVIRONMENT } from '../../client/index.ts'
 import { type OptionValues, optionText, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { makeSure, numberIn } from '../options.ts'
 import { factsOf, oneLine, printResult, when } from '../output/rows.ts'
-import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 import { triggersInRows } from './triggers.ts'
 
@@ -17,9 +17,9 @@ const MEANINGS: Record<resources.WebhookAction, string> = {
 
 export async function showWebhooks(call: ClientCall): Promise<undefined> {
   const { terminal } = call
-  const { service, path } = await atEnvironment(call)
-  const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`)
-  const { items } = await service.first<resources.RecordedTrigger>(api`${path}/triggers`, TRIGGERS_SHOWN)
+  const { service, names: path } = await atEnvironment(call)
+  const set = await service.client.call(`GET ${ENVIRONMENT}/webhooks`, { path })
+  const { items } = await service.client.first(`GET ${ENVIRONMENT}/triggers`, { path, limit: TRIGGERS_SHOWN })
   if (call.options.json) return void terminal.print(JSON.stringify({ ...set, triggers: items }))
   const uses = set.webhooks.map(({ action, lastUseTime }): [string, string] => [
     action,
@@ -36,23 +36,20 @@ export async function showWebhooks(call: ClientCall): Promise<undefined> {
 }
 
 export async function createWebhooks(call: ClientCall): Promise<undefined> {
-  const at = await atEnvironment(call)
-  issued(call, await at.service.call<resources.IssuedWebhookSet>(api`${at.path}/webhooks`, { method: 'POST' }))
+  const { service, names: path } = await atEnvironment(call)
+  issued(call, await service.client.call(`POST ${ENVIRONMENT}/webhooks`, { path }))
 }
 
 export async function regenerateWebhooks(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   await makeSureOf(call, at, 'The URLs that are in use stop at once: give the new ones to every caller.')
-  issued(
-    call,
-    await at.service.call<resources.IssuedWebhookSet>(api`${at.path}/webhooks:regenerate`, { method: 'POST' }),
-  )
+  issued(call, await at.service.client.call(`POST ${ENVIRONMENT}/webhooks:regenerate`, { path: at.names }))
 }
 
 export async function deleteWebhooks(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   await makeSureOf(call, at, 'The URLs stop at once, and cannot be had back.')
-  await at.service.call(api`${at.path}/webhooks`, { method: 'DELETE' })
+  await at.service.client.call(`DELETE ${ENVIRONMENT}/webhooks`, { path: at.names })
   printResult(call, {}, `Deleted the webhooks of ${oneLine(at.environment.displayName)}.`)
 }
 
@@ -60,9 +57,9 @@ export async function deleteWebhooks(call: ClientCall): Promise<undefined> {
 export async function quietWebhooks(call: ClientCall): Promise<undefined> {
   const quietSeconds = numberIn(call.positionals[0] ?? '', 'SECONDS', 0)
   const max = secondsIn(call.options, 'max') ?? secondsIn(call.options, 'most')
-  const { service, path } = await atEnvironment(call)
+  const { service, names: path } = await atEnvironment(call)
   const body = { quietSeconds, ...(max === undefined ? {} : { maxQuietSeconds: max }) }
-  const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`, { method: 'PATCH', body })
+  const set = await service.client.call(`PATCH ${ENVIRONMENT}/webhooks`, { path, body })
   printResult(call, set, `From now on, builds begin ${settlingOf(set)}.`)
 }
 

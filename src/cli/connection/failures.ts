@@ -1,6 +1,6 @@
 /** Failed calls of the API, as errors with a message for people and an exit code. */
-import { errorIn, HeadlandError, secondsIn } from '../../client/index.ts'
-import { EXIT, helpPage, PROBLEMS, type Reason } from '../../contract/index.ts'
+import { AddressError, errorIn, HeadlandError, secondsIn } from '../../client/index.ts'
+import { EXIT, helpPage, PROBLEMS, type Reason, UsageError } from '../../contract/index.ts'
 import type { ProxyServer } from './proxy.ts'
 
 type CallFailure = {
@@ -62,6 +62,8 @@ export function failureOf({ url, status, headers, text, proxy }: FailedResponse)
 
 /** A failure that the client itself found, as one of a call; what a user has aborted stays as it is. */
 export function asCallFailed(error: unknown, url: string, proxy?: ProxyServer): unknown {
+  // Names that the user has typed become steps of a path.
+  if (error instanceof AddressError) return new UsageError(error.message)
   if (!(error instanceof HeadlandError) || error instanceof CallFailed) return error
   if (error.cause !== undefined) return unreachable(url, error.cause, proxy)
   const { status, reason, message, retryAfterSeconds } = error

@@ -8,8 +8,7 @@ import { gzipSync } from 'node:zlib'
 import type { Scope } from '../../../test/support/folder.ts'
 import { TIMEOUT_MS } from '../../../test/support/until.ts'
 import { EXIT } from '../../contract/index.ts'
-import { followLog, readLog } from '../output/log-lines.ts'
-import { api } from '../project/path.ts'
+import { logOfBuild } from '../output/log-lines.ts'
 import { CallFailed, failureOf, helpAt } from './failures.ts'
 import { createService } from './service.ts'
 
@@ -47,7 +46,8 @@ function endless(piece: string | Buffer, status = 200) {
   return { sent, handle }
 }
 
-const THINGS = api`/v1/things`
+const ACCOUNTS = 'GET /v1/accounts'
+const BUILD = 'accounts/a/apps/b/environments/c/builds/d'
 
 function isNoAnswer(expected: RegExp) {
   return (error: unknown) => {
@@ -61,14 +61,14 @@ function isNoAnswer(expected: RegExp) {
 test('an answer without end is read as far as an answer goes, and no further', async (t) => {
   const { sent, handle } = endless(Buffer.alloc(MIB, '['))
   const { service } = await serviceWith(t, handle)
-  await assert.rejects(service.call(THINGS), isNoAnswer(/its answer has more than \d+ bytes/))
+  await assert.rejects(service.client.call(ACCOUNTS), isNoAnswer(/its answer has more than \d+ bytes/))
   assert.ok(sent.bytes < 64 * MIB, `${sent.bytes} bytes were sent`)
 })
 
 test('an error without end is read as far as an error goes', async (t) => {
   const { sent, handle } = endless(Buffer.alloc(MIB, 'x'), 500)
   const { service } = await serviceWith(t, handle)
-  await assert.rejects(service.ask(THINGS), isNoAnswer(/its answer has more than \d+ bytes/))
+  await assert.rejects(service.client.ask(ACCOUNTS), isNoAnswer(/its answer has more than \d+ bytes/))
   assert.ok(sent.bytes < 32 * MIB, `${sent.bytes} bytes were sent`)
 })
 
@@ -76,9 +76,9 @@ test('no answer is asked for in a packed form, and one that comes packed is not 
   let wanted: string | undefined
   const { service } = await serviceWith(t, (response, request) => {
     wanted = request.headers['accept-encoding']
-    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"things": []}'))
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"accounts": []}'))
   })
-  await assert.rejects(service.call(THINGS), isNoAnswer(/does not answer as a Headland does/))
+  await assert.rejects(service.client.call(ACCOUNTS), isNoAnswer(/does not answer as a Headland does/))
   assert.equal(wanted, undefined)
 })
 
@@ -91,44 +91,51 @@ test('an answer that comes a byte at a time is given up', async (t) => {
     },
     { answerMs: 300 },
   )
-  await assert.rejects(service.call(THINGS), isNoAnswer(/no answer within 0\.3 s/))
+  await assert.rejects(service.client.call(ACCOUNTS), isNoAnswer(/no answer within 0\.3 s/))
 })
 
 test('an answer that never begins is given up', async (t) => {
   const { service } = await serviceWith(t, () => undefined, { answerMs: 100 })
-  await assert.rejects(service.ask(THINGS), isNoAnswer(/no answer within 0\.1 s/))
+  await assert.rejects(service.client.ask(ACCOUNTS), isNoAnswer(/no answer within 0\.1 s/))
 })
 
 test('a list without end is given up, be its pages empty, full or always the same', async (t) => {
-  for (const things of [[], ['a']]) {
+  for (const accounts of [[], ['a']]) {
     const { service, calls } = await serviceWith(t, (response) =>
-      response.end(JSON.stringify({ things, nextPageToken: 'again' })),
+      response.end(JSON.stringify({ accounts, nextPageToken: 'again' })),
     )
-    await assert.rejects(service.list(THINGS), isNoAnswer(/The list of things at \S+ has no end/))
+    await assert.rejects(
+      Array.fromAsync(service.client.list(ACCOUNTS)),
+      isNoAnswer(/The list of accounts at \S+ has no end/),
+    )
     assert.ok(calls() <= 1000, `${calls()} calls`)
   }
 })
 
 test('a page with more than was asked for gives what was asked for', async (t) => {
-  const things = Array.from({ length: 200_000 }, (_, index) => index)
+  const accounts = Array.from({ length: 200_000 }, (_, index) => index)
   const { service, calls } = await serviceWith(t, (response) =>
-    response.end(JSON.stringify({ things, nextPageToken: 'more' })),
+    response.end(JSON.stringify({ accounts, nextPageToken: 'more' })),
   )
-  const { items, hasMore } = await service.first<number>(THINGS, 20)
+  const { items, hasMore } = await service.client.first(ACCOUNTS, { limit: 20 })
   assert.deepEqual([items.length, hasMore, calls()], [20, true, 1])
 })
 
 test('all of a list that has an end is read, however large its pages are', async (t) => {
-  const things = Array.from({ length: 200_000 }, (_, index) => index)
-  const { service } = await serviceWith(t, (response) => response.end(JSON.stringify({ things })))
-  assert.equal((await service.list(THINGS)).length, things.length)
+  const accounts = Array.from({ length: 200_000 }, (_, index) => index)
+  const { service } = await serviceWith(t, (response) => response.end(JSON.stringify({ accounts })))
+  assert.equal((await Array.fromAsync(service.client.list(ACCOUNTS))).length, accounts.length)
 })
 
 test('a response that is not from a Headland is reported as such', async (t) => {
-  const answers = ['null', '7', '"text"', '<html>', '{"things": "text"}', '{"things": [], "nextPageToken": {}}']
+  const answers = ['null', '7', '"text"', '<html>', '{"accounts": "text"}', '{"accounts": [], "nextPageToken": {}}']
   for (const answer of answers) {
     const { service } = await serviceWith(t, (response) => response.end(answer))
-    await assert.rejects(service.list(THINGS), isNoAnswer(/does not answer as a Headland does/), answer)
+    await assert.rejects(
+      Array.fromAsync(service.client.list(ACCOUNTS)),
+      isNoAnswer(/does not answer as a Headland does/),
+      answer,
+    )
   }
 })
 
@@ -142,7 +149,7 @@ test('an error of any shape is an error, and its message has an end', async (t) 
   ]
   for (const error of errors) {
     const { service } = await serviceWith(t, (response) => response.writeHead(400).end(JSON.stringify(error)))
-    await assert.rejects(service.call(THINGS), (failed) => {
+    await assert.rejects(service.client.call(ACCOUNTS), (failed) => {
       assert.ok(failed instanceof CallFailed)
       assert.deepEqual([failed.status, failed.exitCode, failed.todo], [400, EXIT.caller, undefined])
       return failed.message.length < 5000
@@ -163,7 +170,7 @@ for (const [name, text] of Object.entries(HOSTILE_LOGS)) {
   test(`a log that is ${name} without end is given up`, async (t) => {
     const { sent, handle } = endless(text.repeat(MIB / text.length))
     const { service } = await serviceWith(t, handle)
-    await assert.rejects(countOf(readLog(service, THINGS, 1)), isNoAnswer(/is not a log of a Headland/))
+    await assert.rejects(countOf(logOfBuild(service, BUILD).read(1)), isNoAnswer(/is not a log of a Headland/))
     assert.ok(sent.bytes < 32 * MIB, `${sent.bytes} bytes were sent`)
   })
 }
@@ -180,15 +187,16 @@ for (const [name, text] of Object.entries(HOSTILE_EVENTS)) {
     const { handle } = endless(text.repeat(Math.ceil(MIB / text.length)))
     const { service, calls } = await serviceWith(t, handle)
     const signal = AbortSignal.timeout(TIMEOUT_MS)
-    await assert.rejects(countOf(followLog(service, THINGS, { signal })), isNoAnswer(/is not a log of a Headland/))
+    const lines = logOfBuild(service, BUILD).follow({ signal, onConnection: () => undefined })
+    await assert.rejects(countOf(lines), isNoAnswer(/is not a log of a Headland/))
     assert.equal(calls(), 1)
   })
 }
 
 test('the first ones of a list that comes one by one are not asked for without end', async (t) => {
-  const one = JSON.stringify({ things: [{}], nextPageToken: 'more' })
+  const one = JSON.stringify({ accounts: [{}], nextPageToken: 'more' })
   const { service, calls } = await serviceWith(t, (response) => response.end(one))
-  const { items, hasMore } = await service.first(THINGS, 1000)
+  const { items, hasMore } = await service.client.first(ACCOUNTS, { limit: 1000 })
   assert.deepEqual([items.length, hasMore, calls()], [25, true, 25])
 })
 

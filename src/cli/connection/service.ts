@@ -2,16 +2,7 @@
  * Calls the public API of one Headland. Failures are thrown as `CallFailed`, which has the exit code for them. The size of a
  * response and the time to wait for it are limited, whatever the server sends.
  */
-import {
-  type CallRoute,
-  type Client,
-  createClient,
-  type Fetch,
-  headersOf,
-  type ListRoute,
-  textOf,
-} from '../../client/index.ts'
-import type { Path } from '../project/path.ts'
+import { type Client, createClient, type Fetch, headersOf, textOf } from '../../client/index.ts'
 import { type Connection, createConnection } from './connection.ts'
 import { asCallFailed, failureOf } from './failures.ts'
 import { withErrors } from './mapped.ts'
@@ -20,32 +11,14 @@ import type { ProxyVariables } from './proxy.ts'
 /** An API credential, or the session of a user with the time at which it ends. */
 export type Authorization = { userId: string; password: string } | { cookie: string; expireTime?: string }
 
-type Query = Readonly<Record<string, string | number | boolean | undefined>>
-
-export type CallOptions = {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  query?: Query
-  body?: unknown
-  headers?: Record<string, string>
-  signal?: AbortSignal
-}
-
 export type Service = {
   /** Its address without a slash at the end. */
   url: string
-  /** Its calls have the types of their routes. */
+  /** Calls any route of the API, with the types of that route. */
   client: Client
   /** As request headers. */
   authorization: Record<string, string>
   connection: Connection
-  /** The JSON of the response. */
-  call<T>(path: Path, options?: CallOptions): Promise<T>
-  /** The response itself, for what is not JSON. The caller has to limit its size and its time. */
-  ask(path: Path, options?: CallOptions): Promise<Response>
-  /** All pages of a list. */
-  list<T>(path: Path, query?: Query): Promise<T[]>
-  /** The first ones of a list that may be long, and whether there are more. */
-  first<T>(path: Path, limit: number, query?: Query): Promise<{ items: T[]; hasMore: boolean }>
 }
 
 const MAX_ERROR_BYTES = 256 * 1024
@@ -71,29 +44,12 @@ export function createService(
     throw failureOf({ url, status: response.status, headers: response.headers, text, proxy })
   }
 
-  const base = { url, authorization: headersOf(authorization), connection }
-  return serviceOf(
-    base,
-    withErrors(client, (error) => asCallFailed(error, url, proxy)),
-  )
+  const mapped = withErrors(client, (error) => asCallFailed(error, url, proxy))
+  return { url, client: filled(mapped), authorization: headersOf(authorization), connection }
 }
 
-/** Paths of commands are made by `api`, which checks what is filled in. To the client they are routes without parameters. */
-const routeAt = (path: Path, method: CallOptions['method'] = 'GET') => `${method} ${path}` as CallRoute & ListRoute
-
-export function serviceOf(base: Pick<Service, 'url' | 'authorization' | 'connection'>, client: Client): Service {
-  return {
-    ...base,
-    client,
-    ask: (path, { method, ...options } = {}) => client.ask(routeAt(path, method), options as never),
-    call: async <T>(path: Path, { method, ...options }: CallOptions = {}) =>
-      ((await client.call(routeAt(path, method), options as never)) ?? {}) as T,
-    async list<T>(path: Path, query: Query = {}) {
-      const all: T[] = []
-      for await (const item of client.list(routeAt(path), { query } as never)) all.push(item as T)
-      return all
-    },
-    first: <T>(path: Path, limit: number, query: Query = {}) =>
-      client.first(routeAt(path), { query, limit } as never) as unknown as Promise<{ items: T[]; hasMore: boolean }>,
-  }
+/** An empty answer has no fields, which is better than nothing to read them of: any server may have sent it. */
+function filled(client: Client): Client {
+  const call = async (...given: Parameters<Client['call']>) => (await client.call(...given)) ?? {}
+  return { ...client, call: call as Client['call'] }
 }

@@ -7,9 +7,10 @@ import { createReadStream } from 'node:fs'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { addressOf, ENVIRONMENT, type Routes } from '../../client/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { SourceArchive } from '../archive/pack.ts'
-import { api, resource } from '../project/path.ts'
+import { environmentIn } from '../project/resource-names.ts'
 import { CallFailed, failureOf, noAnswer, problemOf, unreachable } from './failures.ts'
 import type { Service } from './service.ts'
 
@@ -26,6 +27,8 @@ export type UploadOptions = {
   answerMs?: number
   stallMs?: number
 }
+
+const UPLOAD = `POST /fu${ENVIRONMENT}:upload` as const
 
 const TRIES = 4
 const PAUSE_MS = 1000
@@ -85,8 +88,8 @@ async function send<T>({ service, environment, archive, options, sending }: Atte
   const boundary = `headland-${randomUUID()}`
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="repository"; filename="app.zip"\r\nContent-Type: application/zip\r\n\r\n`
   const tail = `\r\n--${boundary}--\r\n`
-  const path = api`/fu/v1/${resource(environment)}:upload`
-  const url = new URL(`${service.url}${path}${queryOf(options)}`)
+  const { path } = addressOf(UPLOAD, environmentIn(environment), queryOf(options))
+  const url = new URL(`${service.url}${path}`)
   const ask = url.protocol === 'https:' ? httpsRequest : httpRequest
   const request = ask(url, {
     method: 'POST',
@@ -150,19 +153,17 @@ async function send<T>({ service, environment, archive, options, sending }: Atte
   }
 }
 
-function queryOf({ isOnlyValidated, isForced, described }: UploadOptions): string {
+function queryOf({ isOnlyValidated, isForced, described }: UploadOptions): Routes[typeof UPLOAD]['query'] {
   const { message, commit } = described ?? { message: '', commit: null }
-  const given = {
-    validateOnly: isOnlyValidated ? 'true' : '',
-    force: isForced ? 'true' : '',
+  return {
+    validateOnly: isOnlyValidated || undefined,
+    force: isForced || undefined,
     message,
-    commit: commit?.sha ?? '',
-    commitBranch: commit?.branch ?? '',
-    commitSubject: commit?.subject ?? '',
-    commitDirty: commit?.isDirty === undefined ? '' : String(commit.isDirty),
+    commit: commit?.sha,
+    commitBranch: commit?.branch,
+    commitSubject: commit?.subject,
+    commitDirty: commit?.isDirty,
   }
-  const query = new URLSearchParams(Object.entries(given).filter(([, value]) => value !== '')).toString()
-  return query === '' ? '' : `?${query}`
 }
 
 function answerTo(request: ClientRequest): Promise<IncomingMessage> {

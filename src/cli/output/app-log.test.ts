@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { liveText, startText } from '../../contract/index.ts'
 import { createService } from '../connection/service.ts'
-import { api } from '../project/path.ts'
 import { beginningOf, markInWords } from './app-log.ts'
+import { logOfApp } from './log-lines.ts'
 
 const LIVE = '0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
 const OTHER = '0197a3c4-5b6d-7e8f-9a0b-1c2dffffffff'
@@ -32,7 +32,8 @@ async function serve(t: TestContext, lines: readonly Line[]) {
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { asked, begin: () => beginningOf(createService(url, undefined), api`/log`, `a/deployments/${LIVE}`) }
+  const log = logOfApp(createService(url, undefined), { account: 'a', app: 'b', environment: 'c' })
+  return { asked, begin: () => beginningOf(log, `a/deployments/${LIVE}`) }
 }
 
 const written = (count: number): Line[] => Array.from({ length: count }, () => ['-', 'stdout', 'a line'])

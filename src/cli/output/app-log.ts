@@ -4,10 +4,8 @@
  */
 import { printableLine } from '../../base/index.ts'
 import { type LogMark, type Marked, markIn, shortId } from '../../contract/index.ts'
-import type { Service } from '../connection/service.ts'
-import type { Path } from '../project/path.ts'
 import type { Colour } from './live/lines.ts'
-import { type LogLine, lastNumber, readLog } from './log-lines.ts'
+import type { Log, LogLine } from './log-lines.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The default number of lines. */
@@ -16,17 +14,16 @@ export const LINES_OF_APP = 100
 const LINES_SEARCHED = 1000
 
 /** The number of the line before the first that is shown. */
-export const afterLast = async (service: Service, path: Path, lines: number): Promise<number> =>
-  Math.max(0, (await lastNumber(service, path)) - lines)
+export const afterLast = async (log: Log, lines: number): Promise<number> => Math.max(0, (await log.lastLine()) - lines)
 
 type Beginning = { after: number; note?: string }
 
 /** From the last start of the live deployment on; of a site of files, from when it went live. */
-export async function beginningOf(service: Service, path: Path, deployment: string): Promise<Beginning> {
-  const last = await lastNumber(service, path)
+export async function beginningOf(log: Log, deployment: string): Promise<Beginning> {
+  const last = await log.lastLine()
   const searchedFrom = Math.max(0, last - LINES_SEARCHED)
   const found: Partial<Record<LogMark, number>> = {}
-  for await (const line of readLog(service, path, searchedFrom)) {
+  for await (const line of log.read(searchedFrom)) {
     const marked = markIn(line)
     if (marked?.deployment === shortId(deployment)) found[marked.mark] = line.number
   }

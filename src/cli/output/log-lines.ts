@@ -1,53 +1,44 @@
-/** Logs of a service at the paths of commands: how they are read, followed and resumed is the client's. */
-import {
-  type EventForm,
-  type FollowOptions,
-  followEvents as follow,
-  type LogLine,
-  lastNumber as lastOf,
-  lineIn,
-  readLines,
-} from '../../client/index.ts'
-import { asCallFailed } from '../connection/failures.ts'
-import type { Service } from '../connection/service.ts'
-import type { Path } from '../project/path.ts'
+/** The logs of a service: that of a running app, and those of builds. */
+import { type Client, ENVIRONMENT, type LogLine } from '../../client/index.ts'
+import { buildIn, type EnvironmentNames } from '../project/resource-names.ts'
 
-export type { EventForm, LogLine } from '../../client/index.ts'
+export type { LogLine } from '../../client/index.ts'
 
-/** Ends when the log does; a log of a running app has no end. Throws when the service refuses, or is away for too long. */
-export const followLog = (service: Service, path: Path, options: FollowOptions): AsyncGenerator<LogLine> =>
-  followEvents(service, path, { event: 'line', read: lineIn }, options)
+type Following = {
+  /** The number of the last line that the caller has already. */
+  after?: number
+  signal: AbortSignal
+  /** Called when the connection is lost, and when it is back. */
+  onConnection(isThere: boolean): void
+}
 
-/** The same for other streams. */
-export const followEvents = <Item extends { number: number }>(
-  service: Service,
-  path: Path,
-  form: EventForm<Item>,
-  options: FollowOptions,
-): AsyncGenerator<Item> => failing(service, follow(asking(service, path), form, options))
+export type Log = {
+  /** The number of its last line. */
+  lastLine(): Promise<number>
+  /** The lines after the given one that it has now. */
+  read(after: number): AsyncGenerator<LogLine>
+  /** Ends when the log does; that of an app has no end. Throws when the service refuses, or is away for too long. */
+  follow(options: Following): AsyncGenerator<LogLine>
+}
 
-/** The lines after the given one that a log has now. */
-export const readLog = (service: Service, path: Path, after: number): AsyncGenerator<LogLine> =>
-  failing(service, readLines(asking(service, path), after))
+type Asked = { client: Pick<Client, 'lastLine' | 'readLog' | 'follow'> }
 
-/** The number of the last line that a log has. */
-export async function lastNumber(service: Service, path: Path): Promise<number> {
-  try {
-    return await lastOf(asking(service, path))
-  } catch (error) {
-    throw asCallFailed(error, service.url)
+export function logOfApp({ client }: Asked, path: EnvironmentNames): Log {
+  const route = `GET ${ENVIRONMENT}/logs` as const
+  return {
+    lastLine: () => client.lastLine(route, { path }),
+    read: (after) => client.readLog(route, { path, after }),
+    follow: (options) => client.follow(route, { path, ...options }),
   }
 }
 
-const asking =
-  (service: Service, path: Path): Parameters<typeof follow>[0] =>
-  ({ signal, headers = {}, query }) =>
-    service.ask(path, { headers, query, ...(signal ? { signal } : {}) })
-
-async function* failing<Item>({ url }: Service, items: AsyncGenerator<Item>): AsyncGenerator<Item> {
-  try {
-    yield* items
-  } catch (error) {
-    throw asCallFailed(error, url)
+/** By the name of the build. */
+export function logOfBuild({ client }: Asked, build: string): Log {
+  const route = `GET ${ENVIRONMENT}/builds/{build}/log` as const
+  const path = buildIn(build)
+  return {
+    lastLine: () => client.lastLine(route, { path }),
+    read: (after) => client.readLog(route, { path, after }),
+    follow: (options) => client.follow(route, { path, ...options }),
   }
 }

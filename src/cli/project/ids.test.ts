@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Client } from '../../client/index.ts'
 import { UsageError } from '../../contract/index.ts'
-import type { Service } from '../connection/service.ts'
 import { wholeId } from './ids.ts'
-import { api, type Path } from './path.ts'
 
 const idOf = (end: string) => `0197a3c4-5b6d-7e8f-9a0b-${end}`
 const named = (end: string, more = {}) => ({ name: `accounts/a/apps/b/environments/c/builds/${idOf(end)}`, ...more })
@@ -11,11 +10,12 @@ const named = (end: string, more = {}) => ({ name: `accounts/a/apps/b/environmen
 /** A service with these builds, and how many of them it was asked for. */
 function serviceOf(items: unknown[], hasMore = false) {
   const limits: number[] = []
-  const first = (async (_path: Path, limit: number) => {
+  const first = (async (_route: string, { limit }: { limit: number }) => {
     limits.push(limit)
     return { items, hasMore }
-  }) as Service['first']
-  return { at: { service: { first } as Service, path: api`/v1/x` }, limits }
+  }) as unknown as Client['first']
+  const names = { account: 'a', app: 'b', environment: 'c' }
+  return { at: { service: { client: { first } }, names }, limits }
 }
 
 test('a short id is the one build that ends with it; a whole one is not looked for', async () => {

@@ -2,10 +2,10 @@
  * Ids as people type them: whole, at the end of a resource name, or as short as they are shown. A short one is looked for
  * among the newest of its environment; where two end with it, both are named and neither is taken.
  */
+import { type Client, ENVIRONMENT } from '../../client/index.ts'
 import { isIdTail, names, UsageError } from '../../contract/index.ts'
-import type { Service } from '../connection/service.ts'
 import { oneLine } from '../output/rows.ts'
-import { api, type Path } from './path.ts'
+import type { EnvironmentNames } from './resource-names.ts'
 
 const ID = new RegExp(String(names.buildId.pattern))
 
@@ -30,12 +30,12 @@ export const endingWith = <T extends Listed>(all: readonly T[], tail: string): T
 
 /** The whole id of the build or the deployment that is meant. */
 export async function wholeId(
-  { service, path }: { service: Service; path: Path },
+  { service, names: path }: { service: { client: Pick<Client, 'first'> }; names: EnvironmentNames },
   list: 'builds' | 'deployments',
   tail: string,
 ): Promise<string> {
   if (isWholeId(tail)) return tail
-  const { items, hasMore } = await service.first<Listed>(api`${path}/${list}`, MAX_SEEN)
+  const { items, hasMore } = await service.client.first(`GET ${ENVIRONMENT}/${list}`, { path, limit: MAX_SEEN })
   const [found, ...others] = endingWith(items, tail)
   const what = list.slice(0, -1)
   if (!found) {

@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printableLine } from '../../base/index.ts'
+import { ENVIRONMENT } from '../../client/index.ts'
 import { type resources, shortId } from '../../contract/index.ts'
 import type { ClientCall, Completion, NameKind } from '../command.ts'
 import { oneLine, when } from '../output/rows.ts'
-import { api } from './path.ts'
 import { readSmallFile, replaceFile } from './small-files.ts'
 import { accountsOf, atAccount, atApp, atEnvironment, atService, lastPart } from './where.ts'
 
@@ -57,19 +57,22 @@ async function find(kind: NameKind, call: ClientCall): Promise<Completion[]> {
   if (kind === 'accounts') return words((await accountsOf((await atService(call)).service)).map(lastPart))
   if (kind === 'apps') {
     const { service, account } = await atAccount(call)
-    return words((await service.list<resources.App>(api`/v1/accounts/${account}/apps`)).map(lastPart))
+    const apps = service.client.list('GET /v1/accounts/{account}/apps', { path: { account } })
+    return words((await Array.fromAsync(apps)).map(lastPart))
   }
   if (kind === 'environments') {
     const { service, account, app } = await atApp(call)
-    const path = api`/v1/accounts/${account}/apps/${app}/environments`
-    return titlesOf(await service.list<resources.Environment>(path))
+    const path = { account, app }
+    const route = 'GET /v1/accounts/{account}/apps/{app}/environments'
+    return titlesOf(await Array.fromAsync(service.client.list(route, { path })))
   }
-  const { service, path } = await atEnvironment(call)
+  const { service, names: path } = await atEnvironment(call)
+  const { client } = service
   if (kind === 'builds') {
-    const { items } = await service.first<resources.Build>(api`${path}/builds`, MAX_IDS)
+    const { items } = await client.first(`GET ${ENVIRONMENT}/builds`, { path, limit: MAX_IDS })
     return idsOf(items, ({ state, trigger, createTime }) => `${state}, ${trigger}, ${ago(createTime)}`)
   }
-  const { items } = await service.first<resources.Deployment>(api`${path}/deployments`, MAX_IDS)
+  const { items } = await client.first(`GET ${ENVIRONMENT}/deployments`, { path, limit: MAX_IDS })
   return idsOf(items, ({ state, build, createTime }) => `${state}, build ${shortId(build)}, ${ago(createTime)}`)
 }
 

@@ -3,6 +3,7 @@
  * defaults; then what is missing is created, after it was shown.
  */
 import { didYouMean, nearest } from '../../base/index.ts'
+import { ENVIRONMENT } from '../../client/index.ts'
 import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { noteOnAddress } from '../connection/site.ts'
@@ -14,7 +15,7 @@ import { askText, choose, confirm } from '../questions.ts'
 import { withSuggestions } from '../suggestions.ts'
 import { makeSureOfAccount } from './accounts-used.ts'
 import { isWholeId } from './ids.ts'
-import { api, resource } from './path.ts'
+import { namesIn, regionNamed } from './resource-names.ts'
 import { type AtService, accountsOf, called, lastPart, wellFormed } from './where.ts'
 
 export type Target = {
@@ -51,6 +52,7 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   if (!mayCreate) throw new UsageError(`there is no environment '${environment.displayName}' in ${app} yet`)
   const { call, report, signal } = parts
   const { service } = parts.at
+  const { client } = service
   const shellVariables = await parts.newVariables(environment.rootDirectory)
   await show(
     parts,
@@ -59,9 +61,12 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   )
 
   if (newApp) {
-    const body = { region: `regions/${newApp.region}`, uploadable: {} }
-    const path = api`/v1/accounts/${account}/apps`
-    await service.call(path, { method: 'POST', query: { appId: app }, body, signal })
+    await client.call('POST /v1/accounts/{account}/apps', {
+      path: { account },
+      query: { appId: app },
+      body: { region: regionNamed(newApp.region), uploadable: {} },
+      signal,
+    })
     report.created('app', app)
   }
   const { rootDirectory, ...facts } = environment
@@ -71,11 +76,7 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
     ...(shellVariables.length > 0 ? { shellVariables } : {}),
     ...(rootDirectory === '' ? {} : { rootDirectory }),
   }
-  const asked = await service.call<resources.Operation>(api`/v1/accounts/${account}/apps/${app}/environments`, {
-    method: 'POST',
-    body,
-    signal,
-  })
+  const asked = await client.call(`POST ${ENVIRONMENTS}`, { path: { account, app }, body, signal })
   call.terminal.status('Making the environment …')
   const done = await finish(service, asked, undefined, signal)
   call.terminal.status(undefined)
@@ -110,14 +111,13 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
   const account = await decideAccount()
   await makeSureOfAccount(call, { ...at, account })
   const inAccount = withSuggestions(service, { account })
-  const apps = await inAccount.list<resources.App>(api`/v1/accounts/${account}/apps`)
+  const apps = await Array.fromAsync(inAccount.client.list('GET /v1/accounts/{account}/apps', { path: { account } }))
   const app = await decideApp()
   const found = apps.find((one) => names.fold(lastPart(one)) === names.fold(app))
   const appName = found ? lastPart(found) : app
   const newApp = found ? undefined : { region: await decideRegion() }
-  const environments = found
-    ? await service.list<resources.Environment>(api`/v1/${resource(found.name)}/environments`)
-    : []
+  const ofApp = found ? namesIn(found.name, 'account', 'app') : undefined
+  const environments = ofApp ? await Array.fromAsync(service.client.list(`GET ${ENVIRONMENTS}`, { path: ofApp })) : []
   const environment = await decideEnvironment()
   return { account, app: appName, ...(newApp ? { newApp } : {}), environment }
 
@@ -157,7 +157,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
   async function decideRegion(): Promise<string> {
     const given = flag('region')?.replace(/^regions\//, '')
     if (given !== undefined) return given
-    const regions = await service.list<{ name: string; displayName: string }>(api`/v1/regions`)
+    const regions = await Array.fromAsync(service.client.list('GET /v1/regions'))
     const ids = regions.map(lastPart)
     // Where the newest app is, the next one is likely to be.
     const suggested = Math.max(0, ids.indexOf(apps[0]?.region.replace('regions/', '') ?? ''))
@@ -172,9 +172,9 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
   async function decideEnvironment(): Promise<Decision['environment']> {
     const named = flag('env') ?? project.environment
     if (named !== undefined && isWholeId(named)) {
-      if (!found)
+      if (!ofApp)
         throw new UsageError(`there is no app '${app}' in ${account} that could have the environment ${named}`)
-      return withRoot(await service.call<resources.Environment>(api`/v1/${resource(found.name)}/environments/${named}`))
+      return withRoot(await service.client.call(`GET ${ENVIRONMENT}`, { path: { ...ofApp, environment: named } }))
     }
     const fitting = await fittingTo(named)
     if (fitting.length === 1 && fitting[0]) return withRoot(fitting[0])
@@ -245,6 +245,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
 }
 
 const FIRST = 'Production'
+const ENVIRONMENTS = '/v1/accounts/{account}/apps/{app}/environments'
 const APP_NAME = new RegExp(String(names.appName.pattern))
 
 /** Quoted as one word of a shell. */

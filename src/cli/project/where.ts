@@ -3,15 +3,15 @@
  * process, `.headland.json`, and the only one that exists.
  */
 import { didYouMean } from '../../base/index.ts'
-import { type NamePath, pathOf } from '../../client/index.ts'
+import { type Account, ENVIRONMENT } from '../../client/index.ts'
 import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
 import { type Authorization, createService, type Service } from '../connection/service.ts'
 import { withSuggestions } from '../suggestions.ts'
 import { endingWith, isWholeId } from './ids.ts'
-import { api, type Path, resource } from './path.ts'
 import { findProject, type Project } from './project-file.ts'
+import { type EnvironmentNames, environmentIn } from './resource-names.ts'
 
 export type AtService = {
   service: Service
@@ -23,10 +23,8 @@ export type AtAccount = AtService & { account: string }
 export type AtApp = AtAccount & { app: string }
 export type AtEnvironment = AtApp & {
   environment: resources.Environment
-  /** Path of the environment in the API: `/v1/accounts/…/environments/…`. */
-  path: Path
-  /** The same for the routes of the client. */
-  names: NamePath
+  /** What routes about it have in their paths. */
+  names: EnvironmentNames
 }
 
 export async function atService(call: ClientCall): Promise<AtService> {
@@ -65,7 +63,8 @@ export async function atAccount(call: ClientCall): Promise<AtAccount> {
 }
 
 /** All accounts of the caller, which fit on one page. */
-export const accountsOf = (service: Service): Promise<{ name: string }[]> => service.list(api`/v1/accounts`)
+export const accountsOf = (service: Service): Promise<Account[]> =>
+  Array.fromAsync(service.client.list('GET /v1/accounts'))
 
 export async function atApp(call: ClientCall): Promise<AtApp> {
   const at = await atAccount(call)
@@ -74,17 +73,16 @@ export async function atApp(call: ClientCall): Promise<AtApp> {
     const app = wellFormed(named, names.appName.pattern, 'app')
     return { ...at, app, service: withSuggestions(at.service, { account: at.account, app }) }
   }
-  const apps = await at.service.list<resources.App>(api`/v1/accounts/${at.account}/apps`)
+  const path = { account: at.account }
+  const apps = await Array.fromAsync(at.service.client.list('GET /v1/accounts/{account}/apps', { path }))
   return { ...at, app: onlyOf(apps.map(lastPart), 'app', '--app') }
 }
 
 export async function atEnvironment(call: ClientCall): Promise<AtEnvironment> {
   const at = await atApp(call)
   const named = optionText(call.options, 'env') ?? at.project.environment
-  const list = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
-  const found = await findEnvironment(at.service, list, named)
-  const path = api`/v1/${resource(found.name)}`
-  return { ...at, environment: found, path, names: pathOf(found.name) }
+  const found = await findEnvironment(at, named)
+  return { ...at, environment: found, names: environmentIn(found.name) }
 }
 
 /** A name becomes part of a path, and must not change the rest of it. */
@@ -94,9 +92,12 @@ export function wellFormed(name: string, pattern: unknown, what: string): string
 }
 
 /** By its id, by its display name, or the only one. */
-async function findEnvironment(service: Service, list: Path, named: string | undefined) {
-  if (named !== undefined && isWholeId(named)) return service.call<resources.Environment>(api`${list}/${named}`)
-  const all = await service.list<resources.Environment>(list)
+async function findEnvironment({ service: { client }, account, app }: AtApp, named: string | undefined) {
+  const path = { account, app }
+  if (named !== undefined && isWholeId(named))
+    return client.call(`GET ${ENVIRONMENT}`, { path: { ...path, environment: named } })
+  const list = client.list('GET /v1/accounts/{account}/apps/{app}/environments', { path })
+  const all = await Array.fromAsync(list)
   // A preview is meant only if it is named.
   const fitting = named === undefined ? all.filter(({ preview }) => !preview) : called(all, named)
   if (named !== undefined && fitting.length === 0) {

@@ -1,11 +1,15 @@
 /** The audit log of an account: who changed what, and when. */
-import { optionText, type resources, UsageError } from '../../../contract/index.ts'
+import type { Routes } from '../../../client/index.ts'
+import { optionText, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { limitOf } from '../../options.ts'
 import { actorInWords } from '../../output/people.ts'
 import { printList, when } from '../../output/rows.ts'
-import { api } from '../../project/path.ts'
 import { atAccount } from '../../project/where.ts'
+
+const EVENTS = 'GET /v1/accounts/{account}/auditEvents'
+
+type Query = Routes[typeof EVENTS]['query']
 
 export async function listEvents(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
@@ -13,14 +17,15 @@ export async function listEvents(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
   const app = optionText(call.options, 'app')
   const query = {
-    action: optionText(call.options, 'action')?.toUpperCase().replaceAll('-', '_'),
+    // Which ones there are, the service knows.
+    action: optionText(call.options, 'action')?.toUpperCase().replaceAll('-', '_') as Query['action'],
     by: optionText(call.options, 'by'),
     resource: app === undefined ? undefined : `accounts/${account}/apps/${app}`,
     startTime,
     endTime,
   }
-  const path = api`/v1/accounts/${account}/auditEvents`
-  const found = await service.first<resources.AuditEvent>(path, limit, query)
+  const asked = { path: { account }, query, limit }
+  const found = await service.client.first(EVENTS, asked)
   printList(call, found.items, {
     row: (one) => ({
       time: when(call.terminal, one.time),

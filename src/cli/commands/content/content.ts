@@ -1,9 +1,9 @@
 /** What changed in the content of the CMS between two builds. */
+import { ENVIRONMENT } from '../../../client/index.ts'
 import { type resources, shortId } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { oneLine, when } from '../../output/rows.ts'
 import { tailIn, wholeId } from '../../project/ids.ts'
-import { api } from '../../project/path.ts'
 import { atEnvironment } from '../../project/where.ts'
 
 type Diff = resources.ContentDiff
@@ -13,7 +13,8 @@ export async function diffContent(call: ClientCall): Promise<undefined> {
   const tails = [tailIn(first, 'build'), tailIn(second, 'build')] as const
   const at = await atEnvironment(call)
   const [from, to] = [await wholeId(at, 'builds', tails[0]), await wholeId(at, 'builds', tails[1])]
-  const diff = await at.service.call<Diff>(api`${at.path}/builds/${to}/contentDiff?from=${from}`)
+  const asked = { path: { ...at.names, build: to }, query: { from } }
+  const diff = await at.service.client.call(`GET ${ENVIRONMENT}/builds/{build}/contentDiff`, asked)
   call.terminal.print(call.options.json ? JSON.stringify(diff) : inWords(call, diff))
 }
 

@@ -5,7 +5,7 @@ import type { Service } from '../../connection/service.ts'
 import { limitOf, makeSure } from '../../options.ts'
 import { oneLine, printList, printResult, when } from '../../output/rows.ts'
 import { endingWith } from '../../project/ids.ts'
-import { api, resource } from '../../project/path.ts'
+import { namesIn } from '../../project/resource-names.ts'
 import { atAccount, lastPart } from '../../project/where.ts'
 import { secretFromStdin } from '../variables/variable-pairs.ts'
 import { NOTICES, TARGETS, wordOf } from './kinds.ts'
@@ -49,8 +49,7 @@ export async function createTarget(call: ClientCall): Promise<undefined> {
     ...(apps.length > 0 ? { apps } : {}),
   }
   const { service, account } = await atAccount(call)
-  const path = api`/v1/accounts/${account}/notificationTargets`
-  const made = await service.call<resources.IssuedNotificationTarget>(path, { method: 'POST', body })
+  const made = await service.client.call(`POST ${TARGETS_OF_ACCOUNT}`, { path: { account }, body })
   const id = lastPart(made).slice(-8)
   printIssued(call, made, `Its id is ${id}. 'headland notifications test ${id}' sends a test.`)
 }
@@ -63,14 +62,13 @@ export async function regenerateSecret(call: ClientCall): Promise<undefined> {
     `For a day, calls to '${name}' are signed with the key in use too, then with the new one.`,
     'regenerate',
   )
-  const path = api`/v1/${resource(one.name)}:regenerateSecret`
-  const renewed = await service.call<resources.IssuedNotificationTarget>(path, { method: 'POST' })
+  const renewed = await service.client.call(`POST ${TARGET}:regenerateSecret`, { path: targetIn(one) })
   printIssued(call, renewed, `'${name}' has a new key. Give it to the server within a day.`)
 }
 
 export async function testTarget(call: ClientCall): Promise<undefined> {
   const { service, one } = await atTarget(call)
-  const sent = await service.call<Delivery>(api`/v1/${resource(one.name)}:test`, { method: 'POST' })
+  const sent = await service.client.call(`POST ${TARGET}:test`, { path: targetIn(one) })
   const hasArrived = textOf(sent.state) === 'DELIVERED'
   if (hasArrived || call.options.json) printResult(call, sent, 'It arrived.')
   if (!hasArrived) throw new Refused(`it did not arrive: ${oneLine(whyOf(sent) || textOf(sent.state))}`)
@@ -78,8 +76,8 @@ export async function testTarget(call: ClientCall): Promise<undefined> {
 
 export async function listDeliveries(call: ClientCall): Promise<undefined> {
   const { service, one } = await atTarget(call)
-  const path = api`/v1/${resource(one.name)}/deliveries`
-  const found = await service.first<Delivery>(path, limitOf(call.options))
+  const limit = limitOf(call.options)
+  const found = await service.client.first(`GET ${TARGET}/deliveries`, { path: targetIn(one), limit })
   printList(call, found.items, {
     row: (delivery) => ({
       time: when(call.terminal, delivery.createTime),
@@ -101,7 +99,7 @@ export async function deleteTarget(call: ClientCall): Promise<undefined> {
   const { service, one } = await atTarget(call)
   const name = oneLine(textOf(one.displayName))
   await makeSure(call, `This deletes the target '${name}' (${placeOf(one)}), with the log of its deliveries.`, 'delete')
-  await service.call(api`/v1/${resource(one.name)}`, { method: 'DELETE' })
+  await service.client.call(`DELETE ${TARGET}`, { path: targetIn(one) })
   printResult(call, {}, `Deleted '${name}'.`)
 }
 
@@ -114,14 +112,18 @@ function printIssued(call: ClientCall, issued: resources.IssuedNotificationTarge
 async function setEnabled(call: ClientCall, enabled: boolean): Promise<undefined> {
   const { service, one } = await atTarget(call)
   const body = { enabled }
-  const after = await service.call<Target>(api`/v1/${resource(one.name)}`, { method: 'PATCH', body })
+  const after = await service.client.call(`PATCH ${TARGET}`, { path: targetIn(one), body })
   printResult(call, after, enabled ? 'It is told again.' : 'It is told nothing until it is enabled again.')
 }
 
+const TARGETS_OF_ACCOUNT = '/v1/accounts/{account}/notificationTargets'
+const TARGET = `${TARGETS_OF_ACCOUNT}/{notificationTarget}` as const
+const targetIn = ({ name }: Target) => namesIn(name, 'account', 'notificationTarget')
+
 const read = (service: Service, account: string): Promise<Target[]> =>
-  service.list<Target>(api`/v1/accounts/${account}/notificationTargets`, {
-    pageSize: LIMITS.maxPageSize,
-  })
+  Array.fromAsync(
+    service.client.list(`GET ${TARGETS_OF_ACCOUNT}`, { path: { account }, query: { pageSize: LIMITS.maxPageSize } }),
+  )
 
 async function atTarget(call: ClientCall): Promise<{ service: Service; one: Target }> {
   const { service, account } = await atAccount(call)

@@ -5,7 +5,6 @@ import type { ClientCall } from '../../command.ts'
 import { fixed, type Line } from '../../output/live/lines.ts'
 import { countsInWords, statusJson, statusLines } from '../../output/overview/status-view.ts'
 import type { Terminal } from '../../output/terminal.ts'
-import { api } from '../../project/path.ts'
 import { atAccount } from '../../project/where.ts'
 import { watch } from '../../watching.ts'
 
@@ -16,7 +15,7 @@ export async function status(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
   let all: readonly Watched[] = []
   const read = async () => {
-    all = await watchAll(service, api`accounts/${account}`)
+    all = await watchAll(service, account)
   }
   const lines = () => statusLines(all, { isShown: terminal.isShown, columns: terminal.columns(), nowMs: Date.now() })
   if (options.watch) {

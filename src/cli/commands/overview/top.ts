@@ -5,7 +5,6 @@ import type { ClientCall } from '../../command.ts'
 import { fixed } from '../../output/live/lines.ts'
 import { type Sample, within } from '../../output/overview/rates.ts'
 import { busiest, SORTS, type Sort, topJson, topLines, totalsInWords } from '../../output/overview/top-view.ts'
-import { api } from '../../project/path.ts'
 import { atAccount } from '../../project/where.ts'
 import { watch } from '../../watching.ts'
 import { printLines } from './status.ts'
@@ -18,7 +17,7 @@ export async function top(call: ClientCall): Promise<undefined> {
   let samples: readonly Sample[] = []
 
   async function read() {
-    all = await watchAll(service, api`accounts/${account}`)
+    all = await watchAll(service, account)
     const points = new Map(all.flatMap(({ activity }) => (activity ? [[activity.name, activity.points] as const] : [])))
     samples = within([...samples, { atMs: Date.now(), points }], Date.now())
   }

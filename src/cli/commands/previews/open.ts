@@ -4,7 +4,6 @@ import type { ClientCall } from '../../command.ts'
 import { noteOnAddress } from '../../connection/site.ts'
 import type { Report } from '../../output/report.ts'
 import { makeSureOfAccount } from '../../project/accounts-used.ts'
-import { api } from '../../project/path.ts'
 import type { Target } from '../../project/target.ts'
 import { atApp } from '../../project/where.ts'
 
@@ -22,12 +21,13 @@ export async function openPreview(
   const branch = branchIn(call, described)
   const at = await atApp(call)
   await makeSureOfAccount(call, at)
-  const path = api`/v1/accounts/${at.account}/apps/${at.app}:preview`
-  const environment = await at.service.call<resources.Environment>(path, { method: 'POST', body: { branch }, signal })
+  const { account, app } = at
+  const asked = { path: { account, app }, body: { branch }, signal }
+  const environment = await at.service.client.call('POST /v1/accounts/{account}/apps/{app}:preview', asked)
   report.preview(environment)
   const note = noteOnAddress(environment.url, at.service.url)
   if (note) report.note(note)
-  return { account: at.account, app: at.app, environment, isNew: false }
+  return { account, app, environment, isNew: false }
 }
 
 function branchIn({ options }: ClientCall, { commit }: resources.Described): string {

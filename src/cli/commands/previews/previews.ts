@@ -1,4 +1,5 @@
 /** Previews of an app: environments of a branch. `headland deploy --preview` and pushes make them. */
+import { ENVIRONMENT } from '../../../client/index.ts'
 import { LIMITS, optionText, type resources, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { changeWithEtag } from '../../etag-change.ts'
@@ -6,10 +7,12 @@ import { finishInSight } from '../../operation.ts'
 import { makeSure, numberIn } from '../../options.ts'
 import { idFor } from '../../output/people.ts'
 import { factsOf, oneLine, printList, printResult, when } from '../../output/rows.ts'
-import { api, resource } from '../../project/path.ts'
+import { environmentIn } from '../../project/resource-names.ts'
 import { type AtApp, atApp, called, lastPart } from '../../project/where.ts'
 
 type Environment = resources.Environment
+
+const APP = '/v1/accounts/{account}/apps/{app}'
 
 export async function listPreviews(call: ClientCall): Promise<undefined> {
   const found = (await environmentsOf(await atApp(call))).filter(isPreview)
@@ -33,23 +36,23 @@ export async function deletePreview(call: ClientCall): Promise<undefined> {
   const found = oneOf((await environmentsOf(at)).filter(isPreview), call.positionals[0] ?? '', 'preview')
   await makeSure(call, `This deletes the preview ${oneLine(found.displayName)}, with its address.`, 'delete')
   const { terminal } = call
-  const path = api`/v1/${resource(found.name)}`
-  const asked = await at.service.call<resources.Operation>(path, { method: 'DELETE' })
+  const asked = await at.service.client.call(`DELETE ${ENVIRONMENT}`, { path: environmentIn(found.name) })
   await finishInSight({ ...at, terminal }, asked)
   printResult(call, {}, `Deleted the preview ${oneLine(found.displayName)}.`)
 }
 
 export async function previewSettings(call: ClientCall): Promise<undefined> {
   const at = await atApp(call)
-  const path = api`/v1/accounts/${at.account}/apps/${at.app}`
+  const { client } = at.service
+  const path = { account: at.account, app: at.app }
   const given = await settingsIn(call, at)
-  const app = await at.service.call<resources.App>(path)
+  const app = await client.call(`GET ${APP}`, { path })
   if (Object.keys(given).length === 0) return show(call, at, app)
   const fields = Object.keys(given) as (keyof typeof given)[]
   const changed = await changeWithEtag({
     first: app,
-    read: () => at.service.call<resources.App>(path),
-    write: ({ etag }) => at.service.call<resources.App>(path, { method: 'PATCH', body: { previews: given, etag } }),
+    read: () => client.call(`GET ${APP}`, { path }),
+    write: ({ etag }) => client.call(`PATCH ${APP}`, { path, body: { previews: given, etag } }),
     clash: (first, now) => fields.filter((field) => now.previews[field] !== first.previews[field]),
   })
   await show(call, at, changed)
@@ -84,9 +87,9 @@ async function show(call: ClientCall, at: AtApp, { previews }: resources.App): P
 }
 
 export const environmentsOf = ({ service, account, app }: AtApp): Promise<Environment[]> =>
-  service.list<Environment>(api`/v1/accounts/${account}/apps/${app}/environments`, {
-    pageSize: LIMITS.maxPageSize,
-  })
+  Array.fromAsync(
+    service.client.list(`GET ${APP}/environments`, { path: { account, app }, query: { pageSize: LIMITS.maxPageSize } }),
+  )
 
 const isPreview = ({ preview }: Environment): boolean => Boolean(preview)
 

@@ -1,4 +1,5 @@
 /** Makes what is live in one environment live in another one of the same app. */
+import { ENVIRONMENT } from '../../../client/index.ts'
 import { EXIT, requiredOption, type resources } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { followBuild } from '../../follow-build.ts'
@@ -7,7 +8,7 @@ import { finishInSight } from '../../operation.ts'
 import { makeSure } from '../../options.ts'
 import { reportOfBuild } from '../../output/reports.ts'
 import { oneLine } from '../../output/rows.ts'
-import { api, resource } from '../../project/path.ts'
+import { environmentIn } from '../../project/resource-names.ts'
 import { atApp } from '../../project/where.ts'
 import { environmentsOf, oneOf } from './previews.ts'
 
@@ -22,8 +23,8 @@ export async function promote(call: ClientCall): Promise<number> {
   const [source, goal] = [oneLine(from.displayName), oneLine(target.displayName)]
   await makeSure(call, `This makes what is live in ${source} live in ${goal}.`, 'promote')
   const body = { target: target.name, ...(options['no-build'] ? { build: false } : {}) }
-  const path = api`/v1/${resource(from.name)}:promote`
-  const promotion = await at.service.call<Promotion>(path, { method: 'POST', body })
+  const asked = { path: environmentIn(from.name), body }
+  const promotion = await at.service.client.call(`POST ${ENVIRONMENT}:promote`, asked)
   if (promotion.built) return build(call, at.service, promotion)
   const environment = await finishInSight({ ...at, terminal }, promotion.operation)
   if (options.json) terminal.print(JSON.stringify({ event: 'done', ...facts(promotion), url: environment.url }))

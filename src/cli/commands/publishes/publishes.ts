@@ -1,4 +1,5 @@
 /** Publishes of an environment: from the call to what visitors get. */
+import { ENVIRONMENT } from '../../../client/index.ts'
 import { optionText, type resources, table } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { changeWithEtag } from '../../etag-change.ts'
@@ -7,16 +8,15 @@ import { limitOf, numberIn } from '../../options.ts'
 import { secondsInWords } from '../../output/figures.ts'
 import { idFor, requesterInWords } from '../../output/people.ts'
 import { oneLine, printList, printResult, when } from '../../output/rows.ts'
-import { api } from '../../project/path.ts'
 import { atEnvironment } from '../../project/where.ts'
 import { KINDS } from './kinds.ts'
 
 export async function listPublishes(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
   const typed = optionText(call.options, 'kind')
-  const { service, path } = await atEnvironment(call)
+  const { service, names: path } = await atEnvironment(call)
   const query = typed === undefined ? {} : { kind: KINDS[typed as keyof typeof KINDS] }
-  const found = await service.first<resources.Publish>(api`${path}/publishes`, limit, query)
+  const found = await service.client.first(`GET ${ENVIRONMENT}/publishes`, { path, query, limit })
   printList(call, found.items, {
     row: (one) => rowOf(call, one),
     empty: "Nothing was published yet. 'headland deploy', a rebuild and a purge are publishes.",
@@ -41,9 +41,9 @@ const rowOf = ({ terminal }: ClientCall, one: resources.Publish) => ({
 
 export async function showTimes(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call
-  const range = optionText(options, 'range') ?? '7d'
-  const { service, path } = await atEnvironment(call)
-  const times = await service.call<resources.PublishTimes>(api`${path}/publishTimes`, { query: { range } })
+  const range = (optionText(options, 'range') ?? '7d') as resources.TrafficRange
+  const { service, names: path } = await atEnvironment(call)
+  const times = await service.client.call(`GET ${ENVIRONMENT}/publishTimes`, { path, query: { range } })
   if (options.json) return void terminal.print(JSON.stringify(times))
   const kinds = (times.kinds ?? []).filter(({ visible }) => (visible?.count ?? 0) > 0)
   if (kinds.length === 0) return void terminal.say(`Nothing became visible within ${range}.`)
@@ -73,13 +73,12 @@ const PARTS = [
 export async function setPromise(call: ClientCall): Promise<undefined> {
   const [given = ''] = call.positionals
   const publishPromiseSeconds = given === 'none' ? null : numberIn(given, 'SECONDS', 1)
-  const { service, path } = await atEnvironment(call)
-  const read = () => service.call<resources.Environment>(path)
+  const { service, names: path } = await atEnvironment(call)
+  const read = () => service.client.call(`GET ${ENVIRONMENT}`, { path })
   const asked = await changeWithEtag({
     first: await read(),
     read,
-    write: ({ etag }) =>
-      service.call<resources.Operation>(path, { method: 'PATCH', body: { publishPromiseSeconds, etag } }),
+    write: ({ etag }) => service.client.call(`PATCH ${ENVIRONMENT}`, { path, body: { publishPromiseSeconds, etag } }),
     clash: (first, now) => (now.publishPromiseSeconds === first.publishPromiseSeconds ? [] : ['publishPromiseSeconds']),
   })
   const changed = await finishInSight({ ...call, service }, asked)

@@ -1,9 +1,9 @@
 /** The repository elsewhere that an environment follows. */
+import { ENVIRONMENT } from '../../../client/index.ts'
 import { names, optionText, type resources, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { makeSure, numberIn } from '../../options.ts'
 import { factsOf, oneLine, printResult, when } from '../../output/rows.ts'
-import { api } from '../../project/path.ts'
 import { atEnvironment } from '../../project/where.ts'
 import { secretFromStdin } from '../variables/variable-pairs.ts'
 import { PROVIDERS } from './providers.ts'
@@ -11,17 +11,17 @@ import { PROVIDERS } from './providers.ts'
 type Repository = resources.Repository
 
 export async function showRepository(call: ClientCall): Promise<undefined> {
-  const { service, path } = await atEnvironment(call)
-  const found = await service.call<Repository>(api`${path}/repository`)
+  const { service, names: path } = await atEnvironment(call)
+  const found = await service.client.call(`GET ${ENVIRONMENT}/repository`, { path })
   printResult(call, found, factsOf(facts(call, found)))
 }
 
 export async function connectRepository(call: ClientCall): Promise<undefined> {
   const [url = ''] = call.positionals
   const given = givenIn(call)
-  const { service, path } = await atEnvironment(call)
+  const { service, names: path } = await atEnvironment(call)
   const body = { url, ...given, ...(await tokenIn(call)) }
-  const made = await service.call<resources.IssuedRepository>(api`${path}/repository`, { method: 'POST', body })
+  const made = await service.client.call(`POST ${ENVIRONMENT}/repository`, { path, body })
   const { publicKey, hookUrl, hookSecret } = made
   const lines = [
     `The branch ${oneLine(textOf(made.branch))} is followed.`,
@@ -36,24 +36,24 @@ export async function changeRepository(call: ClientCall): Promise<undefined> {
   const given = givenIn(call)
   if (Object.keys(given).length === 0 && !call.options.token)
     throw new UsageError('nothing is changed: give --branch, --provider, --token or --poll')
-  const { service, path } = await atEnvironment(call)
+  const { service, names: path } = await atEnvironment(call)
   const body = { ...given, ...(given.pollMinutes === 0 ? { pollMinutes: null } : {}), ...(await tokenIn(call)) }
-  const after = await service.call<Repository>(api`${path}/repository`, { method: 'PATCH', body })
+  const after = await service.client.call(`PATCH ${ENVIRONMENT}/repository`, { path, body })
   printResult(call, after, factsOf(facts(call, after)))
 }
 
 export async function regenerateSecret(call: ClientCall): Promise<undefined> {
-  const { service, path, environment } = await atEnvironment(call)
+  const { service, names: path, environment } = await atEnvironment(call)
   const warning = 'Calls with the secret that is in use are refused at once: give the new one to the provider.'
   await makeSure(call, warning, environment.displayName)
-  const made = await service.call<resources.IssuedRepository>(api`${path}/repository:regenerate`, { method: 'POST' })
+  const made = await service.client.call(`POST ${ENVIRONMENT}/repository:regenerate`, { path })
   const { hookUrl, hookSecret } = made
   printResult(call, made, `The secret for ${line(hookUrl)}, which is not shown again: ${line(hookSecret)}`)
 }
 
 export async function fetchRepository(call: ClientCall): Promise<undefined> {
-  const { service, path } = await atEnvironment(call)
-  const after = await service.call<Repository>(api`${path}/repository:fetch`, { method: 'POST' })
+  const { service, names: path } = await atEnvironment(call)
+  const after = await service.client.call(`POST ${ENVIRONMENT}/repository:fetch`, { path })
   printResult(
     call,
     after,
@@ -62,10 +62,10 @@ export async function fetchRepository(call: ClientCall): Promise<undefined> {
 }
 
 export async function disconnectRepository(call: ClientCall): Promise<undefined> {
-  const { service, path } = await atEnvironment(call)
-  const found = await service.call<Repository>(api`${path}/repository`)
+  const { service, names: path } = await atEnvironment(call)
+  const found = await service.client.call(`GET ${ENVIRONMENT}/repository`, { path })
   await makeSure(call, `This disconnects ${oneLine(textOf(found.url))}. What is live stays.`, 'disconnect')
-  await service.call(api`${path}/repository`, { method: 'DELETE' })
+  await service.client.call(`DELETE ${ENVIRONMENT}/repository`, { path })
   printResult(call, {}, `${oneLine(textOf(found.url))} is not followed any more.`)
 }
 

@@ -1,10 +1,11 @@
 /** Schedules of an environment: rebuilds and purges at the times of a cron expression. */
+import { ENVIRONMENT } from '../../../client/index.ts'
 import { LIMITS, optionText, type resources, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { makeSure } from '../../options.ts'
 import { oneLine, printList, printResult, when } from '../../output/rows.ts'
 import { endingWith } from '../../project/ids.ts'
-import { api, resource } from '../../project/path.ts'
+import { namesIn } from '../../project/resource-names.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../../project/where.ts'
 import { ACTIONS } from './actions.ts'
 
@@ -28,11 +29,11 @@ export async function listSchedules(call: ClientCall): Promise<undefined> {
 
 export async function createSchedule(call: ClientCall): Promise<undefined> {
   const [cron = ''] = call.positionals
-  const { service, path } = await atEnvironment(call)
+  const { service, names: path } = await atEnvironment(call)
   const timeZone = optionText(call.options, 'time-zone')
   const action = ACTIONS[(optionText(call.options, 'action') ?? 'rebuild') as keyof typeof ACTIONS]
   const body = { action, cron, ...(timeZone === undefined ? {} : { timeZone }) }
-  const made = await service.call<Schedule>(api`${path}/schedules`, { method: 'POST', body })
+  const made = await service.client.call(`POST ${ENVIRONMENT}/schedules`, { path, body })
   printResult(call, made, `Its id is ${lastPart(made).slice(-8)}. It runs next at ${nextOf(made)}.`)
 }
 
@@ -43,7 +44,7 @@ export async function deleteSchedule(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   const one = await find(call, at)
   await makeSure(call, `This deletes the schedule '${oneLine(textOf(one.cron))}' (${wordOf(one)}).`, 'delete')
-  await at.service.call(api`/v1/${resource(one.name)}`, { method: 'DELETE' })
+  await at.service.client.call(`DELETE ${SCHEDULE}`, { path: scheduleIn(one) })
   printResult(call, {}, `Deleted the schedule '${oneLine(textOf(one.cron))}'.`)
 }
 
@@ -51,12 +52,17 @@ async function setPaused(call: ClientCall, paused: boolean): Promise<undefined> 
   const at = await atEnvironment(call)
   const one = await find(call, at)
   const body = { paused }
-  const after = await at.service.call<Schedule>(api`/v1/${resource(one.name)}`, { method: 'PATCH', body })
+  const after = await at.service.client.call(`PATCH ${SCHEDULE}`, { path: scheduleIn(one), body })
   printResult(call, after, paused ? 'It is paused.' : `It runs next at ${nextOf(after)}.`)
 }
 
-const read = ({ service, path }: AtEnvironment): Promise<Schedule[]> =>
-  service.list<Schedule>(api`${path}/schedules`, { pageSize: LIMITS.maxPageSize })
+const SCHEDULE = `${ENVIRONMENT}/schedules/{schedule}` as const
+const scheduleIn = ({ name }: Schedule) => namesIn(name, 'account', 'app', 'environment', 'schedule')
+
+const read = ({ service, names: path }: AtEnvironment): Promise<Schedule[]> =>
+  Array.fromAsync(
+    service.client.list(`GET ${ENVIRONMENT}/schedules`, { path, query: { pageSize: LIMITS.maxPageSize } }),
+  )
 
 async function find(call: ClientCall, at: AtEnvironment): Promise<Schedule> {
   const [named = ''] = call.positionals

@@ -1,11 +1,12 @@
 /** Variables that an app gets when it is built and when it runs. */
 import { didYouMean } from '../../../base/index.ts'
+import { ENVIRONMENT } from '../../../client/index.ts'
 import { optionText, type resources, UsageError, type VariableKind } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { finishInSight } from '../../operation.ts'
 import { printList, printResult } from '../../output/rows.ts'
 import { makeSureOfAccount } from '../../project/accounts-used.ts'
-import { api, resource } from '../../project/path.ts'
+import { buildIn } from '../../project/resource-names.ts'
 import { type AtEnvironment, atEnvironment } from '../../project/where.ts'
 import { changeVariables, isSame, setting, type VariableChange } from '../../variable-change.ts'
 import { checkKey, checkVariables, readPairs, readPairsIn } from './variable-pairs.ts'
@@ -14,9 +15,9 @@ import { checkKey, checkVariables, readPairs, readPairsIn } from './variable-pai
 const HIDDEN = '(hidden)'
 
 export async function listVariables(call: ClientCall): Promise<undefined> {
-  const { service, path } = await atEnvironment(call)
-  const query = call.options.show ? { view: 'FULL' } : {}
-  const { shellVariables } = await service.call<resources.Environment>(path, { query })
+  const { service, names: path } = await atEnvironment(call)
+  const query = call.options.show ? ({ view: 'FULL' } as const) : {}
+  const { shellVariables } = await service.client.call(`GET ${ENVIRONMENT}`, { path, query })
   printList(call, shellVariables, {
     row: ({ key, kind, value }) => ({ variable: key, kind: kind ?? '', value: value ?? HIDDEN }),
     empty: "No variables yet. 'headland variables set KEY=VALUE' sets one.",
@@ -70,7 +71,7 @@ async function change(call: ClientCall, at: AtEnvironment, { words, ...change }:
 /** When the change takes effect. A restart does not change what was written into pages while they were built. */
 async function effectOf({ service }: AtEnvironment, { build }: resources.Environment): Promise<string> {
   if (!build) return 'The first build takes it up.'
-  const { plan } = await service.call<resources.Build>(api`/v1/${resource(build)}`)
+  const { plan } = await service.client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: buildIn(build) })
   const isStatic = (plan?.output as { kind?: unknown } | undefined)?.kind === 'static'
   if (isStatic) return "The site is files, so it changes with the next build: 'headland rebuild'."
   const compiledIn = 'What the framework wrote into pages while it built, such as NEXT_PUBLIC_…, needs'

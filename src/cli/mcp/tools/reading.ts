@@ -2,7 +2,6 @@
 import { ENVIRONMENT, type Environment } from '../../../client/index.ts'
 import { type resources, schema } from '../../../contract/index.ts'
 import { environmentAt } from '../../commands/trace.ts'
-import { api } from '../../project/path.ts'
 import { atAccount, lastPart } from '../../project/where.ts'
 import { facts } from '../results.ts'
 import { AT_APP, AT_ENVIRONMENT, atEnvironmentOf, callWith, type Given, option, type Tool } from '../tool.ts'
@@ -90,9 +89,9 @@ export const READING_TOOLS: readonly Tool[] = [
       ...AT_ENVIRONMENT,
     }),
     async run({ call, signal }, given) {
-      const { service, path } = await environmentAt({ ...callWith(call, given), positionals: [given.url] })
+      const { service, names: path } = await environmentAt({ ...callWith(call, given), positionals: [given.url] })
       try {
-        const found = await service.call<resources.Trace>(api`${path}:trace`, { query: { url: given.url }, signal })
+        const found = await service.client.call(`GET ${ENVIRONMENT}:trace`, { path, query: { url: given.url }, signal })
         const { stored, timeline, ...more } = found
         return facts({ ...more, stored: stored.slice(0, MAX_STORED), timeline: timeline.slice(-MAX_EVENTS) })
       } finally {

@@ -4,14 +4,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Scope } from '../../../test/support/folder.ts'
-import { TIMEOUT_MS } from '../../../test/support/until.ts'
-import { createEventParser } from '../../client/index.ts'
-import { createService } from '../connection/service.ts'
-import { api } from '../project/path.ts'
-import { followLog, type LogLine, lastNumber, readLog } from './log-lines.ts'
+import type { Scope } from '../../test/support/folder.ts'
+import { TIMEOUT_MS } from '../../test/support/until.ts'
+import { type Client, createClient } from './client.ts'
+import { createEventParser } from './event-parser.ts'
+import { type LogLine, lineIn } from './log-lines.ts'
+import { ENVIRONMENT } from './route-types.ts'
+import { type Ask, type FollowOptions, followEvents, lastNumber, readLines } from './streams.ts'
 
-const LOG = api`/log`
+const path = { account: 'a', app: 'b', environment: 'c' }
+const ADDRESS = '/v1/accounts/a/apps/b/environments/c/logs'
 const TIMEOUTS = { pauseMs: 5, maxPauseMs: 20 }
 
 const lineOf = (number: number): LogLine => ({
@@ -40,8 +42,16 @@ async function listen(t: Scope, handle: Handle, port = 0) {
   }
   t.after(close)
   const at = (server.address() as AddressInfo).port
-  return { service: createService(`http://127.0.0.1:${at}`, undefined), port: at, close, attempts: () => attempts }
+  const ask = asking(createClient({ url: `http://127.0.0.1:${at}` }))
+  return { ask, port: at, close, attempts: () => attempts }
 }
+
+const asking =
+  (client: Client): Ask =>
+  (options) =>
+    client.ask(`GET ${ENVIRONMENT}/logs`, { ...options, path })
+
+const followLog = (ask: Ask, options: FollowOptions) => followEvents(ask, { event: 'line', read: lineIn }, options)
 
 async function numbersOf(lines: AsyncIterable<LogLine>): Promise<number[]> {
   const numbers: number[] = []
@@ -53,7 +63,7 @@ const upTo = (max: number): number[] => Array.from({ length: max }, (_, index) =
 const bounded = () => AbortSignal.timeout(TIMEOUT_MS)
 
 test('a stream that breaks anywhere goes on after the last line: none twice, none lost', async (t) => {
-  const { service, attempts } = await listen(t, async (after, response, _, attempt) => {
+  const { ask, attempts } = await listen(t, async (after, response, _, attempt) => {
     response.write(': open\n\n')
     if (attempt % 4 === 0) return response.destroy()
     // Some resume a little before where they should; and some break in the middle of an event.
@@ -67,7 +77,7 @@ test('a stream that breaks anywhere goes on after the last line: none twice, non
     await wait(5)
     response.destroy()
   })
-  assert.deepEqual(await numbersOf(followLog(service, LOG, { signal: bounded(), timeouts: TIMEOUTS })), upTo(20))
+  assert.deepEqual(await numbersOf(followLog(ask, { signal: bounded(), timeouts: TIMEOUTS })), upTo(20))
   assert.ok(attempts() > 4)
 })
 
@@ -78,7 +88,7 @@ test('a service that is away and comes back at the same address is waited for, a
   const reported: boolean[] = []
   const onConnection = (isThere: boolean) => reported.push(isThere)
   const numbers: number[] = []
-  for await (const { number } of followLog(first.service, LOG, {
+  for await (const { number } of followLog(first.ask, {
     signal: bounded(),
     onConnection,
     timeouts: TIMEOUTS,
@@ -94,9 +104,9 @@ test('a service that is away and comes back at the same address is waited for, a
 })
 
 test('a log without an end goes on behind what a service that stops says of its end', async (t) => {
-  const { service } = await listen(t, (after, response) => response.end(eventOf(after + 1) + END))
+  const { ask } = await listen(t, (after, response) => response.end(eventOf(after + 1) + END))
   const numbers: number[] = []
-  for await (const { number } of followLog(service, LOG, { signal: bounded(), hasEnd: false, timeouts: TIMEOUTS })) {
+  for await (const { number } of followLog(ask, { signal: bounded(), hasEnd: false, timeouts: TIMEOUTS })) {
     numbers.push(number)
     if (number === 3) break
   }
@@ -104,51 +114,50 @@ test('a log without an end goes on behind what a service that stops says of its 
 })
 
 test('a connection on which nothing is received is opened again', async (t) => {
-  const { service } = await listen(t, (after, response, _, attempt) => {
+  const { ask } = await listen(t, (after, response, _, attempt) => {
     response.write(': open\n\n')
     if (attempt > 1) response.end(eventOf(after + 1) + END)
   })
-  const lines = followLog(service, LOG, { signal: bounded(), timeouts: { ...TIMEOUTS, silenceMs: 50 } })
+  const lines = followLog(ask, { signal: bounded(), timeouts: { ...TIMEOUTS, silenceMs: 50 } })
   assert.deepEqual(await numbersOf(lines), [1])
 })
 
 test('a service that says no is not asked again', async (t) => {
-  const { service, attempts } = await listen(t, (_, response) => response.writeHead(404).end('{}'))
-  await assert.rejects(numbersOf(followLog(service, LOG, { signal: bounded(), timeouts: TIMEOUTS })), { status: 404 })
+  const { ask, attempts } = await listen(t, (_, response) => response.writeHead(404).end('{}'))
+  await assert.rejects(numbersOf(followLog(ask, { signal: bounded(), timeouts: TIMEOUTS })), { status: 404 })
   assert.equal(attempts(), 1)
 })
 
 test('a service that stays away is given up in the end', async (t) => {
-  const { service, close } = await listen(t, () => undefined)
+  const { ask, close } = await listen(t, () => undefined)
   close()
-  const lines = followLog(service, LOG, { signal: bounded(), timeouts: { ...TIMEOUTS, absenceMs: 50 } })
-  await assert.rejects(numbersOf(lines), { reason: 'NO_ANSWER', exitCode: 3 })
+  const lines = followLog(ask, { signal: bounded(), timeouts: { ...TIMEOUTS, absenceMs: 50 } })
+  await assert.rejects(numbersOf(lines), { reason: 'NO_ANSWER', status: 0 })
 })
 
 test('following ends when its signal is aborted', async (t) => {
-  const { service } = await listen(t, (_, response) => response.write(eventOf(1)))
+  const { ask } = await listen(t, (_, response) => response.write(eventOf(1)))
   const stop = new AbortController()
   const following = (async () => {
-    for await (const _ of followLog(service, LOG, { signal: stop.signal, timeouts: TIMEOUTS }))
-      stop.abort(new Error('enough'))
+    for await (const _ of followLog(ask, { signal: stop.signal, timeouts: TIMEOUTS })) stop.abort(new Error('enough'))
   })()
   await assert.rejects(following, /enough/)
 })
 
 test('the text of a log is read line by line, from where it is asked for', async (t) => {
-  const { service } = await listen(t, (_, response, { url }) => {
+  const { ask } = await listen(t, (_, response, { url }) => {
     response.setHeader('x-next-offset', '12')
     response.write(`11 2026-01-01T00:00:00.000Z BUILDING stdout ${url}\n12 2026-01-01T00:00`)
     response.end(':01.000Z - stderr a b  c\nhalf a li')
   })
   const lines: LogLine[] = []
-  for await (const line of readLog(service, LOG, 10)) lines.push(line)
+  for await (const line of readLines(ask, 10)) lines.push(line)
   const time = Date.UTC(2026, 0, 1)
   assert.deepEqual(lines, [
-    { number: 11, time, phase: 'BUILDING', stream: 'stdout', text: '/log?offset=10' },
+    { number: 11, time, phase: 'BUILDING', stream: 'stdout', text: `${ADDRESS}?offset=10` },
     { number: 12, time: time + 1000, phase: '', stream: 'stderr', text: 'a b  c' },
   ])
-  assert.equal(await lastNumber(service, LOG), 12)
+  assert.equal(await lastNumber(ask), 12)
 })
 
 test('events are whole, wherever the text is cut', () => {
