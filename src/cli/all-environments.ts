@@ -1,4 +1,5 @@
 /** The environments of all apps of an account, and what they do now, in as few requests as can be. */
+import { ACCOUNT } from '../client/index.ts'
 import { LIMITS, type resources } from '../contract/index.ts'
 import { CallFailed } from './connection/failures.ts'
 import type { Service } from './connection/service.ts'
@@ -6,9 +7,7 @@ import type { Service } from './connection/service.ts'
 const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
 export const allEnvironments = ({ client }: Service, account: string): Promise<resources.Environment[]> =>
-  Array.fromAsync(
-    client.list('GET /v1/accounts/{account}/apps/-/environments', { path: { account }, query: LARGE_PAGES }),
-  )
+  Array.fromAsync(client.list(`GET ${ACCOUNT}/apps/-/environments`, { path: { account }, query: LARGE_PAGES }))
 
 /** An environment, and what it does now, which a service of an earlier version does not say. */
 export type Watched = { environment: resources.Environment; activity?: resources.Activity | undefined }
@@ -22,7 +21,7 @@ export async function watchAll(service: Service, account: string): Promise<Watch
 
 async function allActivity({ client }: Service, account: string): Promise<resources.Activity[]> {
   try {
-    const route = 'GET /v1/accounts/{account}/activity'
+    const route = `GET ${ACCOUNT}/activity` as const
     return await Array.fromAsync(client.list(route, { path: { account }, query: LARGE_PAGES }))
   } catch (error) {
     // A service of an earlier version does not have it.

@@ -2,7 +2,9 @@
  * A name that a service does not know may be misspelt. The error then suggests similar names that exist. These are requested
  * only after such an error.
  */
+
 import { didYouMean } from '../base/index.ts'
+import { ACCOUNT } from '../client/index.ts'
 import { CallFailed } from './connection/failures.ts'
 import { withErrors } from './connection/mapped.ts'
 import type { Service } from './connection/service.ts'
@@ -18,7 +20,7 @@ export function withSuggestions(service: Service, { account, app }: Named): Serv
     if (!(error instanceof CallFailed) || error.reason !== about) return ''
     const { client } = service
     if (app === undefined) return didYouMean(account, await lastParts(client.list('GET /v1/accounts')))
-    const apps = client.list('GET /v1/accounts/{account}/apps', { path: { account } })
+    const apps = client.list(`GET ${ACCOUNT}/apps`, { path: { account } })
     return didYouMean(app, await lastParts(apps))
   }
 

@@ -48,8 +48,10 @@ export type ItemOf<R extends ListRoute> = {
   [K in keyof Routes[R]['reply']]: Routes[R]['reply'][K] extends readonly (infer Item)[] ? Item : never
 }[keyof Routes[R]['reply']]
 
+export const ACCOUNT = '/v1/accounts/{account}'
+export const APP = `${ACCOUNT}/apps/{app}` as const
 /** The beginning of most paths: `` `GET ${ENVIRONMENT}/builds` ``. */
-export const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
+export const ENVIRONMENT = `${APP}/environments/{environment}` as const
 
 export type Path = Readonly<Record<string, string>>
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>

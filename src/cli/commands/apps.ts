@@ -1,4 +1,5 @@
 /** Apps: a name and a region, and the environments in it. */
+import { ACCOUNT, APP } from '../../client/index.ts'
 import { LIMITS, names, requiredOption, type resources, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
@@ -12,7 +13,7 @@ const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
 export async function listApps(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
-  const list = service.client.list('GET /v1/accounts/{account}/apps', { path: { account }, query: LARGE_PAGES })
+  const list = service.client.list(`GET ${ACCOUNT}/apps`, { path: { account }, query: LARGE_PAGES })
   const apps = await Array.fromAsync(list)
   const all = call.options.json || apps.length === 0 ? [] : await allEnvironments(service, account)
   const byApp = Map.groupBy(all, appOf)
@@ -38,9 +39,9 @@ export async function createApp(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
   const { client } = service
   const body = { region: regionNamed(region), uploadable: {} }
-  await client.call('POST /v1/accounts/{account}/apps', { path: { account }, query: { appId: app }, body })
+  await client.call(`POST ${ACCOUNT}/apps`, { path: { account }, query: { appId: app }, body })
   // The response to that is empty.
-  const made = await client.call('GET /v1/accounts/{account}/apps/{app}', { path: { account, app } })
+  const made = await client.call(`GET ${APP}`, { path: { account, app } })
   printResult(
     call,
     made,
@@ -54,15 +55,15 @@ export async function deleteApp(call: ClientCall): Promise<undefined> {
   const { account } = at
   const { client } = withSuggestions(at.service, { account, app })
   const path = { account, app }
-  const found = await client.call('GET /v1/accounts/{account}/apps/{app}', { path })
-  const list = client.list('GET /v1/accounts/{account}/apps/{app}/environments', { path })
+  const found = await client.call(`GET ${APP}`, { path })
+  const list = client.list(`GET ${APP}/environments`, { path })
   const environments = await Array.fromAsync(list)
   const withThem = environments.length > 0 ? ` and its ${environments.length} environment(s), with their sites` : ''
   if (call.options.force || withThem === '')
     await makeSure(call, `This deletes the app ${app}${withThem}, for good.`, app)
   const query = { force: call.options.force === true ? true : undefined }
   const headers = ifMatch(call, found)
-  await client.call('DELETE /v1/accounts/{account}/apps/{app}', { path, query, headers })
+  await client.call(`DELETE ${APP}`, { path, query, headers })
   printResult(call, {}, `Deleted the app ${app}${withThem}.`)
 }
 

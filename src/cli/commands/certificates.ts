@@ -1,5 +1,7 @@
 /** Certificates of an account: those that the service gets, and uploaded ones. */
+
 import { resolve } from 'node:path'
+import { ACCOUNT } from '../../client/index.ts'
 import { LIMITS, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import type { Service } from '../connection/service.ts'
@@ -16,9 +18,7 @@ const MAX_FILE_BYTES = 256 * 1024
 const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
 const read = (service: Service, account: string): Promise<Certificate[]> =>
-  Array.fromAsync(
-    service.client.list('GET /v1/accounts/{account}/certificates', { path: { account }, query: LARGE_PAGES }),
-  )
+  Array.fromAsync(service.client.list(`GET ${ACCOUNT}/certificates`, { path: { account }, query: LARGE_PAGES }))
 
 export async function listCertificates(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
@@ -49,7 +49,7 @@ export async function uploadCertificate(call: ClientCall): Promise<undefined> {
   const [chain, privateKey] = [await readText(call, chainFile), await readText(call, keyFile)]
   const { service, account } = await atAccount(call)
   const asked = { path: { account }, body: { chain, privateKey } }
-  const made = await service.client.call('POST /v1/accounts/{account}/certificates', asked)
+  const made = await service.client.call(`POST ${ACCOUNT}/certificates`, asked)
   printResult(call, made, `It is used for ${listed(made.usedFor)} until ${textOf(made.notAfter).slice(0, 10)}.`)
 }
 
@@ -58,7 +58,7 @@ export async function deleteCertificate(call: ClientCall): Promise<undefined> {
   const one = await find(call, await read(service, account), 'UPLOADED')
   await makeSure(call, `This deletes the uploaded certificate for ${namesOf(one)}, with its key.`, 'delete')
   const path = namesIn(one.name, 'account', 'certificate')
-  await service.client.call('DELETE /v1/accounts/{account}/certificates/{certificate}', { path })
+  await service.client.call(`DELETE ${ACCOUNT}/certificates/{certificate}`, { path })
   printResult(call, {}, `Deleted the certificate for ${namesOf(one)}.`)
 }
 
@@ -66,7 +66,7 @@ export async function retryCertificate(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
   const one = await find(call, await read(service, account), 'ACME')
   const path = namesIn(one.name, 'account', 'certificate')
-  const after = await service.client.call('POST /v1/accounts/{account}/certificates/{certificate}:retry', { path })
+  const after = await service.client.call(`POST ${ACCOUNT}/certificates/{certificate}:retry`, { path })
   printResult(call, after, `It is tried again now: 'headland certificates' shows what comes of it.`)
 }
 

@@ -1,5 +1,5 @@
 /** Environments: places where one version of an app answers, each under its own host name. */
-import { addressOf, ENVIRONMENT, type RouteName } from '../../client/index.ts'
+import { APP, addressOf, ENVIRONMENT, type RouteName } from '../../client/index.ts'
 import { names, optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
@@ -24,7 +24,7 @@ export async function listEnvironments(call: ClientCall): Promise<undefined> {
   if (call.options.all || (app ?? at.project.app) === undefined) return listOfAllApps(call, at)
   const { service, account, app: named } = await atApp(call)
   const path = { account, app: named }
-  const list = service.client.list('GET /v1/accounts/{account}/apps/{app}/environments', { path })
+  const list = service.client.list(`GET ${APP}/environments`, { path })
   const found = await Array.fromAsync(list)
   printList(call, found, {
     row: (one) => rowOf(call, one),
@@ -68,7 +68,7 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
   const at = await atApp(call)
   if (body.shellVariables.length > 0) await makeSureOfAccount(call, at)
   const path = { account: at.account, app: at.app }
-  const asked = await at.service.client.call('POST /v1/accounts/{account}/apps/{app}/environments', { path, body })
+  const asked = await at.service.client.call(`POST ${APP}/environments`, { path, body })
   const made = await finishInSight({ ...at, terminal }, asked)
   printResult(call, made, `Made the environment ${oneLine(made.displayName)} (${lastPart(made)}). It answers at`)
   if (options.json) return

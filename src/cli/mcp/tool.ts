@@ -13,8 +13,8 @@ export type Context = RunningTool & {
   folders: readonly string[]
 }
 
-/** Every change is of what visitors see. */
-type Kind = 'reads' | 'changes'
+/** Every change is of what visitors see; what is created, they do not see yet. */
+type Kind = 'reads' | 'creates' | 'changes'
 
 export type Tool = {
   name: string
@@ -64,7 +64,7 @@ export const hosted = (tool: Tool, base: Pick<Context, 'call' | 'folders'>): Hos
     annotations: {
       title: tool.title,
       readOnlyHint: tool.kind === 'reads',
-      ...(tool.kind === 'reads' ? {} : { destructiveHint: true, idempotentHint: false }),
+      ...(tool.kind === 'reads' ? {} : { destructiveHint: tool.kind === 'changes', idempotentHint: false }),
       openWorldHint: false,
     },
   },

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printableLine } from '../../base/index.ts'
-import { ENVIRONMENT } from '../../client/index.ts'
+import { ACCOUNT, APP, ENVIRONMENT } from '../../client/index.ts'
 import { type resources, shortId } from '../../contract/index.ts'
 import type { ClientCall, Completion, NameKind } from '../command.ts'
 import { oneLine, when } from '../output/rows.ts'
@@ -57,13 +57,13 @@ async function find(kind: NameKind, call: ClientCall): Promise<Completion[]> {
   if (kind === 'accounts') return words((await accountsOf((await atService(call)).service)).map(lastPart))
   if (kind === 'apps') {
     const { service, account } = await atAccount(call)
-    const apps = service.client.list('GET /v1/accounts/{account}/apps', { path: { account } })
+    const apps = service.client.list(`GET ${ACCOUNT}/apps`, { path: { account } })
     return words((await Array.fromAsync(apps)).map(lastPart))
   }
   if (kind === 'environments') {
     const { service, account, app } = await atApp(call)
     const path = { account, app }
-    const route = 'GET /v1/accounts/{account}/apps/{app}/environments'
+    const route = `GET ${APP}/environments` as const
     return titlesOf(await Array.fromAsync(service.client.list(route, { path })))
   }
   const { service, names: path } = await atEnvironment(call)

@@ -3,7 +3,7 @@
  * defaults; then what is missing is created, after it was shown.
  */
 import { didYouMean, nearest } from '../../base/index.ts'
-import { ENVIRONMENT } from '../../client/index.ts'
+import { ACCOUNT, APP, ENVIRONMENT } from '../../client/index.ts'
 import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { noteOnAddress } from '../connection/site.ts'
@@ -61,7 +61,7 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   )
 
   if (newApp) {
-    await client.call('POST /v1/accounts/{account}/apps', {
+    await client.call(`POST ${ACCOUNT}/apps`, {
       path: { account },
       query: { appId: app },
       body: { region: regionNamed(newApp.region), uploadable: {} },
@@ -76,7 +76,7 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
     ...(shellVariables.length > 0 ? { shellVariables } : {}),
     ...(rootDirectory === '' ? {} : { rootDirectory }),
   }
-  const asked = await client.call(`POST ${ENVIRONMENTS}`, { path: { account, app }, body, signal })
+  const asked = await client.call(`POST ${APP}/environments`, { path: { account, app }, body, signal })
   call.terminal.status('Making the environment …')
   const done = await finish(service, asked, undefined, signal)
   call.terminal.status(undefined)
@@ -111,13 +111,15 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
   const account = await decideAccount()
   await makeSureOfAccount(call, { ...at, account })
   const inAccount = withSuggestions(service, { account })
-  const apps = await Array.fromAsync(inAccount.client.list('GET /v1/accounts/{account}/apps', { path: { account } }))
+  const apps = await Array.fromAsync(inAccount.client.list(`GET ${ACCOUNT}/apps`, { path: { account } }))
   const app = await decideApp()
   const found = apps.find((one) => names.fold(lastPart(one)) === names.fold(app))
   const appName = found ? lastPart(found) : app
   const newApp = found ? undefined : { region: await decideRegion() }
   const ofApp = found ? namesIn(found.name, 'account', 'app') : undefined
-  const environments = ofApp ? await Array.fromAsync(service.client.list(`GET ${ENVIRONMENTS}`, { path: ofApp })) : []
+  const environments = ofApp
+    ? await Array.fromAsync(service.client.list(`GET ${APP}/environments`, { path: ofApp }))
+    : []
   const environment = await decideEnvironment()
   return { account, app: appName, ...(newApp ? { newApp } : {}), environment }
 
@@ -245,7 +247,6 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
 }
 
 const FIRST = 'Production'
-const ENVIRONMENTS = '/v1/accounts/{account}/apps/{app}/environments'
 const APP_NAME = new RegExp(String(names.appName.pattern))
 
 /** Quoted as one word of a shell. */

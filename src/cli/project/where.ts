@@ -3,7 +3,7 @@
  * process, `.headland.json`, and the only one that exists.
  */
 import { didYouMean } from '../../base/index.ts'
-import { type Account, ENVIRONMENT } from '../../client/index.ts'
+import { ACCOUNT, type Account, APP, ENVIRONMENT } from '../../client/index.ts'
 import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
@@ -74,7 +74,7 @@ export async function atApp(call: ClientCall): Promise<AtApp> {
     return { ...at, app, service: withSuggestions(at.service, { account: at.account, app }) }
   }
   const path = { account: at.account }
-  const apps = await Array.fromAsync(at.service.client.list('GET /v1/accounts/{account}/apps', { path }))
+  const apps = await Array.fromAsync(at.service.client.list(`GET ${ACCOUNT}/apps`, { path }))
   return { ...at, app: onlyOf(apps.map(lastPart), 'app', '--app') }
 }
 
@@ -96,7 +96,7 @@ async function findEnvironment({ service: { client }, account, app }: AtApp, nam
   const path = { account, app }
   if (named !== undefined && isWholeId(named))
     return client.call(`GET ${ENVIRONMENT}`, { path: { ...path, environment: named } })
-  const list = client.list('GET /v1/accounts/{account}/apps/{app}/environments', { path })
+  const list = client.list(`GET ${APP}/environments`, { path })
   const all = await Array.fromAsync(list)
   // A preview is meant only if it is named.
   const fitting = named === undefined ? all.filter(({ preview }) => !preview) : called(all, named)

@@ -50,6 +50,8 @@ test('a client of either age gets the same tools, and which of them only read', 
   assert.deepEqual(
     changing.map(({ name, annotations }) => [name, annotations?.destructiveHint]),
     [
+      ['create_app', false],
+      ['create_environment', false],
       ['deploy', true],
       ['rebuild', true],
       ['purge', true],
@@ -172,13 +174,41 @@ test('following a log ends when the client cancels it, and the server goes on', 
   assert.equal((await usual.call('list_variables')).isError, false)
 })
 
-test('a viewer reads, and cannot deploy', async () => {
+test('an app and an environment are made without a question, and an environment of that name once', async () => {
+  const asked = await connected({ says: false })
+  const app = await asked.call('create_app', { name: 'docs', region: 'UK' })
+  assert.deepEqual([app.isError, app.data], [false, { account: 'default', app: 'docs', region: 'UK' }])
+  const given = { app: 'docs', name: 'Staging', cmsEnvironment: 'cms' }
+  const made = await asked.call('create_environment', given)
+  assert.equal(made.isError, false, made.text)
+  assert.deepEqual([made.data.app, made.data.environment, made.data.state], ['docs', 'Staging', 'EMPTY'])
+  const again = await asked.call('create_environment', given)
+  assert.ok(again.isError)
+  assert.match(again.text, new RegExp(`already: ${made.data.id}`))
+  const { data } = await asked.call('list_environments', { app: 'docs' })
+  assert.deepEqual(
+    data.environments.map(({ url }: { url: string }) => url),
+    [made.data.url],
+  )
+  assert.deepEqual(asked.asked, [])
+})
+
+test('an app that cannot be made is refused with what is wrong', async () => {
+  for (const wrong of [{ name: '../shop' }, { name: 'shop' }, { name: 'other', region: 'MOON' }]) {
+    const { isError, text } = await usual.call('create_app', { region: 'UK', ...wrong })
+    assert.ok(isError, text)
+  }
+})
+
+test('a viewer reads, and cannot deploy or create', async () => {
   const viewer = await connected({ env: environmentOf(await service.login('viewer')) })
   assert.equal((await viewer.call('list_builds')).isError, false)
   const { isError, data, text } = await viewer.call('deploy', { confirm: NAME })
   assert.ok(isError)
   assert.equal(data.error.reason, 'ROLE_TOO_WEAK')
   assert.match(text, /What to do: /)
+  const made = await viewer.call('create_app', { name: 'theirs', region: 'UK' })
+  assert.equal(made.data.error.reason, 'ROLE_TOO_WEAK')
 })
 
 test('with --read-only there are no tools that change something, and they cannot be called by name', async () => {
@@ -186,4 +216,5 @@ test('with --read-only there are no tools that change something, and they cannot
   const { tools } = await client.listTools()
   assert.ok(tools.length > 5 && tools.every(({ annotations }) => annotations?.readOnlyHint))
   await assert.rejects(call('purge', { confirm: NAME }), /Unknown tool/)
+  await assert.rejects(call('create_app', { name: 'x', region: 'UK' }), /Unknown tool/)
 })

@@ -1,5 +1,5 @@
 /** The audit log of an account: who changed what, and when. */
-import type { Routes } from '../../../client/index.ts'
+import { ACCOUNT, type Routes } from '../../../client/index.ts'
 import { optionText, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { limitOf } from '../../options.ts'
@@ -7,7 +7,7 @@ import { actorInWords } from '../../output/people.ts'
 import { printList, when } from '../../output/rows.ts'
 import { atAccount } from '../../project/where.ts'
 
-const EVENTS = 'GET /v1/accounts/{account}/auditEvents'
+const EVENTS = `GET ${ACCOUNT}/auditEvents` as const
 
 type Query = Routes[typeof EVENTS]['query']
 

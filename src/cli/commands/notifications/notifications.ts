@@ -1,4 +1,5 @@
 /** Notification targets of an account, and what was sent to them. */
+import { ACCOUNT } from '../../../client/index.ts'
 import { LIMITS, optionText, Refused, type resources, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import type { Service } from '../../connection/service.ts'
@@ -49,7 +50,7 @@ export async function createTarget(call: ClientCall): Promise<undefined> {
     ...(apps.length > 0 ? { apps } : {}),
   }
   const { service, account } = await atAccount(call)
-  const made = await service.client.call(`POST ${TARGETS_OF_ACCOUNT}`, { path: { account }, body })
+  const made = await service.client.call(`POST ${ACCOUNT}/notificationTargets`, { path: { account }, body })
   const id = lastPart(made).slice(-8)
   printIssued(call, made, `Its id is ${id}. 'headland notifications test ${id}' sends a test.`)
 }
@@ -116,13 +117,15 @@ async function setEnabled(call: ClientCall, enabled: boolean): Promise<undefined
   printResult(call, after, enabled ? 'It is told again.' : 'It is told nothing until it is enabled again.')
 }
 
-const TARGETS_OF_ACCOUNT = '/v1/accounts/{account}/notificationTargets'
-const TARGET = `${TARGETS_OF_ACCOUNT}/{notificationTarget}` as const
+const TARGET = `${ACCOUNT}/notificationTargets/{notificationTarget}` as const
 const targetIn = ({ name }: Target) => namesIn(name, 'account', 'notificationTarget')
 
 const read = (service: Service, account: string): Promise<Target[]> =>
   Array.fromAsync(
-    service.client.list(`GET ${TARGETS_OF_ACCOUNT}`, { path: { account }, query: { pageSize: LIMITS.maxPageSize } }),
+    service.client.list(`GET ${ACCOUNT}/notificationTargets`, {
+      path: { account },
+      query: { pageSize: LIMITS.maxPageSize },
+    }),
   )
 
 async function atTarget(call: ClientCall): Promise<{ service: Service; one: Target }> {

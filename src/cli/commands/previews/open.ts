@@ -1,4 +1,5 @@
 /** The preview that a folder is deployed to. */
+import { APP } from '../../../client/index.ts'
 import { LIMITS, names, type resources, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { noteOnAddress } from '../../connection/site.ts'
@@ -23,7 +24,7 @@ export async function openPreview(
   await makeSureOfAccount(call, at)
   const { account, app } = at
   const asked = { path: { account, app }, body: { branch }, signal }
-  const environment = await at.service.client.call('POST /v1/accounts/{account}/apps/{app}:preview', asked)
+  const environment = await at.service.client.call(`POST ${APP}:preview`, asked)
   report.preview(environment)
   const note = noteOnAddress(environment.url, at.service.url)
   if (note) report.note(note)

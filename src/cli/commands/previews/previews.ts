@@ -1,5 +1,5 @@
 /** Previews of an app: environments of a branch. `headland deploy --preview` and pushes make them. */
-import { ENVIRONMENT } from '../../../client/index.ts'
+import { APP, ENVIRONMENT } from '../../../client/index.ts'
 import { LIMITS, optionText, type resources, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { changeWithEtag } from '../../etag-change.ts'
@@ -11,8 +11,6 @@ import { environmentIn } from '../../project/resource-names.ts'
 import { type AtApp, atApp, called, lastPart } from '../../project/where.ts'
 
 type Environment = resources.Environment
-
-const APP = '/v1/accounts/{account}/apps/{app}'
 
 export async function listPreviews(call: ClientCall): Promise<undefined> {
   const found = (await environmentsOf(await atApp(call))).filter(isPreview)

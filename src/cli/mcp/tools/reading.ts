@@ -1,5 +1,5 @@
 /** Tools that read: apps, environments, builds, deployments, requests, pages. */
-import { ENVIRONMENT, type Environment } from '../../../client/index.ts'
+import { ACCOUNT, ENVIRONMENT, type Environment } from '../../../client/index.ts'
 import { type resources, schema } from '../../../contract/index.ts'
 import { environmentAt } from '../../commands/trace.ts'
 import { atAccount, lastPart } from '../../project/where.ts'
@@ -106,12 +106,12 @@ async function listEnvironments(call: Parameters<typeof callWith>[0], given: Giv
   try {
     const { client } = service
     const path = { account }
-    const environments = await client.first('GET /v1/accounts/{account}/apps/-/environments', {
+    const environments = await client.first(`GET ${ACCOUNT}/apps/-/environments`, {
       path,
       limit: MAX_ENVIRONMENTS,
       signal,
     })
-    const apps = await client.first('GET /v1/accounts/{account}/apps', { path, limit: MAX_ENVIRONMENTS, signal })
+    const apps = await client.first(`GET ${ACCOUNT}/apps`, { path, limit: MAX_ENVIRONMENTS, signal })
     const isWanted = (name: string) => given.app === undefined || name.split('/')[3] === given.app
     return facts({
       account,
@@ -139,7 +139,7 @@ const inShort = ({ name, displayName, url, state, latestBuild, deployment, previ
   isPreview: preview === undefined ? undefined : true,
 })
 
-const shown = (environment: Environment) => ({
+export const shown = (environment: Environment) => ({
   ...inShort(environment),
   cmsEnvironment: environment.cmsEnvironment,
   rootDirectory: environment.rootDirectory,
