@@ -1,16 +1,16 @@
 /** The environments of all apps of an account, and what they do now, in as few requests as can be. */
-import { ACCOUNT } from '../client/index.ts'
-import { LIMITS, type resources } from '../contract/index.ts'
+import { ACCOUNT, type Activity, type Environment } from '../client/index.ts'
+import { LIMITS } from '../contract/index.ts'
 import { CallFailed } from './connection/failures.ts'
 import type { Service } from './connection/service.ts'
 
 const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
-export const allEnvironments = ({ client }: Service, account: string): Promise<resources.Environment[]> =>
+export const allEnvironments = ({ client }: Service, account: string): Promise<Environment[]> =>
   Array.fromAsync(client.list(`GET ${ACCOUNT}/apps/-/environments`, { path: { account }, query: LARGE_PAGES }))
 
 /** An environment, and what it does now, which a service of an earlier version does not say. */
-export type Watched = { environment: resources.Environment; activity?: resources.Activity | undefined }
+export type Watched = { environment: Environment; activity?: Activity | undefined }
 
 /** Two lists, however many environments there are. */
 export async function watchAll(service: Service, account: string): Promise<Watched[]> {
@@ -19,7 +19,7 @@ export async function watchAll(service: Service, account: string): Promise<Watch
   return environments.map((environment) => ({ environment, activity: byName.get(`${environment.name}/activity`) }))
 }
 
-async function allActivity({ client }: Service, account: string): Promise<resources.Activity[]> {
+async function allActivity({ client }: Service, account: string): Promise<Activity[]> {
   try {
     const route = `GET ${ACCOUNT}/activity` as const
     return await Array.fromAsync(client.list(route, { path: { account }, query: LARGE_PAGES }))
@@ -31,4 +31,4 @@ async function allActivity({ client }: Service, account: string): Promise<resour
 }
 
 /** `accounts/default/apps/shop/environments/…` is of `shop`. */
-export const appOf = ({ name }: resources.Environment): string => name.split('/')[3] ?? ''
+export const appOf = ({ name }: Environment): string => name.split('/')[3] ?? ''

@@ -3,8 +3,8 @@
  * ended. A user who stops following does not cancel the build, unless they ask for it.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { ENVIRONMENT } from '../client/index.ts'
-import { EXIT, names, type resources } from '../contract/index.ts'
+import { type Build, ENVIRONMENT, type Environment, type Operation } from '../client/index.ts'
+import { EXIT, names } from '../contract/index.ts'
 import { CallFailed, helpAt } from './connection/failures.ts'
 import type { Service } from './connection/service.ts'
 import type { Interrupts } from './interrupts.ts'
@@ -17,7 +17,7 @@ import { confirm } from './questions.ts'
 
 type Followed = {
   service: Service
-  operation: resources.Operation
+  operation: Operation
   report: Report
   terminal: Terminal
   interrupts: Interrupts
@@ -73,7 +73,7 @@ export async function followBuild(followed: Followed): Promise<number> {
     await answered
   }
   try {
-    const onPhase = (now: resources.Operation) => (isAsking ? undefined : report.state(now))
+    const onPhase = (now: Operation) => (isAsking ? undefined : report.state(now))
     const done = await finish(service, operation, onPhase, signal)
     await tail()
     report.succeeded({ ...resultOf(done), build: await readBuild() })
@@ -112,8 +112,8 @@ const cancel = ({ client }: Service, build: string) =>
     signal: AbortSignal.timeout(CANCEL_MS),
   })
 
-const resultOf = ({ response, metadata: { deployment } }: resources.Operation) => ({
-  url: (response as resources.Environment).url,
+const resultOf = ({ response, metadata: { deployment } }: Operation) => ({
+  url: (response as Environment).url,
   deployment,
 })
 
@@ -123,7 +123,7 @@ const AROUND = 3
 /** Reports a failed build; the exit code says whose fault it is. */
 export async function reportFailure(
   service: Service,
-  build: resources.Build,
+  build: Build,
   failure: Failed['failure'],
   report: Report,
 ): Promise<number> {

@@ -1,19 +1,21 @@
 /** An operation is followed to its end, whatever happens to the connection. */
+
 import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { EXIT, operationError, Problem, type resources } from '../contract/index.ts'
+import type { Operation } from '../client/index.ts'
+import { EXIT, operationError, Problem } from '../contract/index.ts'
 import { CallFailed } from './connection/failures.ts'
 import { createService } from './connection/service.ts'
 import { failureIn, finish } from './operation.ts'
 
-const asked = { name: 'accounts/a/apps/b/environments/c/operations/d', done: false } as resources.Operation
+const asked = { name: 'accounts/a/apps/b/environments/c/operations/d', done: false } as Operation
 
 type Step = (response: ServerResponse) => void
 
 const answers =
-  (operation: Partial<resources.Operation>): Step =>
+  (operation: Partial<Operation>): Step =>
   (response) =>
     response.end(JSON.stringify({ ...asked, ...operation }))
 const drops: Step = (response) => response.destroy()
@@ -52,7 +54,7 @@ test('what is done is not asked about again', async (t) => {
 })
 
 test('every state in between is passed on, so that a phase can be shown', async (t) => {
-  const phase = (name: string) => ({ metadata: { phase: name } }) as Partial<resources.Operation>
+  const phase = (name: string) => ({ metadata: { phase: name } }) as Partial<Operation>
   const { service } = await serviceOf(t, [answers(phase('BUILDING')), answers({ done: true })])
   const seen: unknown[] = []
   await finish(service, { ...asked, ...phase('QUEUED') }, ({ metadata }) => seen.push(metadata.phase))

@@ -1,6 +1,6 @@
 /** Waits until an operation is over, as the client does, and turns its failure into one with an exit code. */
-import { ENVIRONMENT, untilDone } from '../client/index.ts'
-import { EXIT, type resources, STATUS_CODES } from '../contract/index.ts'
+import { ENVIRONMENT, type Environment, type Operation, untilDone } from '../client/index.ts'
+import { EXIT, STATUS_CODES } from '../contract/index.ts'
 import { CallFailed, noAnswer, problemOf } from './connection/failures.ts'
 import type { Service } from './connection/service.ts'
 import type { Terminal } from './output/terminal.ts'
@@ -9,10 +9,10 @@ import { namesIn } from './project/resource-names.ts'
 /** The operation when it succeeded; `onPhase` is called with every state in between. Throws where it failed. */
 export async function finish(
   service: Service,
-  operation: resources.Operation,
-  onPhase?: (operation: resources.Operation) => void,
+  operation: Operation,
+  onPhase?: (operation: Operation) => void,
   signal?: AbortSignal,
-): Promise<resources.Operation> {
+): Promise<Operation> {
   const path = namesIn(operation.name, 'account', 'app', 'environment', 'operation')
   const found = await untilDone(operation, {
     onState: onPhase,
@@ -34,11 +34,11 @@ export async function finish(
 /** The environment that results from it; meanwhile the phase is shown on a terminal. */
 export async function finishInSight(
   { service, terminal }: { service: Service; terminal: Terminal },
-  operation: resources.Operation,
-): Promise<resources.Environment> {
+  operation: Operation,
+): Promise<Environment> {
   try {
     const { response } = await finish(service, operation, ({ metadata }) => terminal.status(`${metadata.phase} …`))
-    return response as resources.Environment
+    return response as Environment
   } finally {
     terminal.status(undefined)
   }
@@ -50,13 +50,13 @@ const isPassing = (error: unknown): boolean => error instanceof CallFailed && er
 /** The wait was given up: the service was away for too long. */
 const isLost = (error: unknown): boolean => isPassing(error) || (error as Error).name === 'TimeoutError'
 
-function stillAtWork(error: unknown, { name }: resources.Operation): CallFailed {
+function stillAtWork(error: unknown, { name }: Operation): CallFailed {
   const { message } = error as Error
   return noAnswer(`${message} The operation continues without this command as soon as it can: ${name}`)
 }
 
 /** The error of an operation, as a failed call. */
-export function failureIn({ error }: Pick<resources.Operation, 'error'>, url?: string): CallFailed {
+export function failureIn({ error }: Pick<Operation, 'error'>, url?: string): CallFailed {
   const details = Array.isArray(error?.details) ? error.details : []
   const reason = details.find((detail) => typeof detail?.reason === 'string')?.reason as string | undefined
   const row = reason === undefined ? undefined : problemOf(reason)

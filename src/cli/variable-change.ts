@@ -1,5 +1,5 @@
 /** A change of an environment's variables. Others keep their values, also those that another request changes meanwhile. */
-import { ENVIRONMENT } from '../client/index.ts'
+import { ENVIRONMENT, type Environment, type Operation } from '../client/index.ts'
 import type { resources } from '../contract/index.ts'
 import { changeWithEtag } from './etag-change.ts'
 import type { AtEnvironment } from './project/where.ts'
@@ -7,7 +7,7 @@ import type { AtEnvironment } from './project/where.ts'
 export type VariableChange = {
   after(before: resources.ChangedVariable[]): resources.ChangedVariable[]
   /** The keys of this change that other requests have changed meanwhile. */
-  clash(first: resources.Environment, now: resources.Environment): string[]
+  clash(first: Environment, now: Environment): string[]
 }
 
 /** Sets these variables. */
@@ -23,7 +23,7 @@ export function setting(given: readonly resources.ChangedVariable[]): VariableCh
 export function changeVariables(
   { service: { client }, names: path, environment: first }: Pick<AtEnvironment, 'service' | 'names' | 'environment'>,
   { after, clash }: VariableChange,
-): Promise<resources.Operation> {
+): Promise<Operation> {
   return changeWithEtag({
     first,
     read: () => client.call(`GET ${ENVIRONMENT}`, { path }),
@@ -37,5 +37,5 @@ export function changeVariables(
   })
 }
 
-export const isSame = (first: resources.Environment, now: resources.Environment, key: string): boolean =>
+export const isSame = (first: Environment, now: Environment, key: string): boolean =>
   first.shellVariableEtags[key] === now.shellVariableEtags[key]

@@ -1,6 +1,6 @@
 /** Apps: a name and a region, and the environments in it. */
-import { ACCOUNT, APP } from '../../client/index.ts'
-import { LIMITS, names, requiredOption, type resources, UsageError } from '../../contract/index.ts'
+import { ACCOUNT, APP, type Environment } from '../../client/index.ts'
+import { LIMITS, names, requiredOption, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { ifMatch, makeSure } from '../options.ts'
@@ -28,7 +28,7 @@ export async function listApps(call: ClientCall): Promise<undefined> {
   })
 }
 
-const counts = (environments: readonly resources.Environment[]) => ({
+const counts = (environments: readonly Environment[]) => ({
   environments: String(environments.length),
   live: String(environments.filter(({ state }) => state === 'LIVE').length),
 })

@@ -1,7 +1,7 @@
 /** Builds: their results, why one failed, and what to do about it. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { ENVIRONMENT } from '../../client/index.ts'
-import { EXIT, type resources, shortId, UsageError } from '../../contract/index.ts'
+import { type Build, ENVIRONMENT, type FromSnapshot } from '../../client/index.ts'
+import { EXIT, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { helpAt } from '../connection/failures.ts'
 import { limitOf } from '../options.ts'
@@ -68,37 +68,37 @@ export async function cancelBuild(call: ClientCall): Promise<number> {
   return isCancelled ? EXIT.done : EXIT.caller
 }
 
-const read = ({ service, names }: AtEnvironment, id: string): Promise<resources.Build> =>
+const read = ({ service, names }: AtEnvironment, id: string): Promise<Build> =>
   service.client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: { ...names, build: id } })
 
-async function newest({ service, names: path }: AtEnvironment): Promise<resources.Build> {
+async function newest({ service, names: path }: AtEnvironment): Promise<Build> {
   const { items } = await service.client.first(`GET ${ENVIRONMENT}/builds`, { path, limit: 1 })
   if (!items[0]) throw new UsageError(`there is no build to show. ${EMPTY}`)
   return items[0]
 }
 
-const isOver = ({ state }: resources.Build): boolean => state !== 'QUEUED' && state !== 'RUNNING'
+const isOver = ({ state }: Build): boolean => state !== 'QUEUED' && state !== 'RUNNING'
 
-const stateOf = ({ state, unchanged, held, fromSnapshot }: resources.Build): string =>
+const stateOf = ({ state, unchanged, held, fromSnapshot }: Build): string =>
   [state, unchanged && 'unchanged', held && 'held', fromSnapshot && 'from snapshot'].filter(Boolean).join(', ')
 
-function secondsOf({ startTime, finishTime }: resources.Build, now: number): string {
+function secondsOf({ startTime, finishTime }: Build, now: number): string {
   if (startTime === undefined) return ''
   const end = finishTime === undefined ? now : Date.parse(finishTime)
   return String(Math.max(0, Math.round((end - Date.parse(startTime)) / 1000)))
 }
 
 /** `compile hit 12 MB, kept 14 MB`. A service of an earlier version does not send what was kept. */
-function cacheInWords({ cache, state, bytes, savedBytes }: resources.Build['caches'][number]): string {
+function cacheInWords({ cache, state, bytes, savedBytes }: Build['caches'][number]): string {
   const used = `${cache} ${state.toLowerCase()}${state === 'HIT' && bytes > 0 ? ` ${sizeOf(bytes)}` : ''}`
   if (savedBytes === undefined) return used
   return `${used}, kept ${savedBytes > 0 ? sizeOf(savedBytes) : 'nothing'}`
 }
 
-const contentInWords = (terminal: ClientCall['terminal'], { time, build, message }: resources.FromSnapshot): string =>
+const contentInWords = (terminal: ClientCall['terminal'], { time, build, message }: FromSnapshot): string =>
   `of ${when(terminal, time)}, recorded by build ${shortId(build)}, since the CMS was down: ${oneLine(message)}`
 
-function inWords({ terminal }: ClientCall, build: resources.Build, url: string): string {
+function inWords({ terminal }: ClientCall, build: Build, url: string): string {
   const { failure, firstFailure, held, archive, plan, tools, caches, durations } = build
   const facts = factsOf({
     build: lastPart(build),

@@ -1,7 +1,7 @@
 /** Certificates of an account: those that the service gets, and uploaded ones. */
 
 import { resolve } from 'node:path'
-import { ACCOUNT } from '../../client/index.ts'
+import { ACCOUNT, type Certificate } from '../../client/index.ts'
 import { LIMITS, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import type { Service } from '../connection/service.ts'
@@ -11,8 +11,6 @@ import { endingWith } from '../project/ids.ts'
 import { namesIn } from '../project/resource-names.ts'
 import { readSmallFile } from '../project/small-files.ts'
 import { atAccount, lastPart } from '../project/where.ts'
-
-type Certificate = resources.Certificate
 
 const MAX_FILE_BYTES = 256 * 1024
 const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }

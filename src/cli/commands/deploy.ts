@@ -1,8 +1,10 @@
 /** Sends a folder, and follows its build. */
+
 import { realpath, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { printableLine } from '../../base/index.ts'
-import { EXIT, isEnvFile, type resources, type schema, UsageError } from '../../contract/index.ts'
+import type { Operation, ShellVariable, ValidatedPlan } from '../../client/index.ts'
+import { EXIT, isEnvFile, UsageError } from '../../contract/index.ts'
 import { filesOf, type Source } from '../archive/files.ts'
 import { type SourceArchive, withArchive } from '../archive/pack.ts'
 import type { ClientCall } from '../command.ts'
@@ -54,7 +56,7 @@ export async function deploy(call: ClientCall): Promise<number> {
 type Sending = {
   folder: string
   source: Source
-  variables: readonly resources.ShellVariable[]
+  variables: readonly ShellVariable[]
   report: Report
   interrupts: Interrupts
 }
@@ -83,7 +85,7 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
   const cancelsWhenLeft = options['cancel-on-interrupt'] === true
   return await followBuild({ service, operation: sent, report, terminal, interrupts, cancelsWhenLeft })
 
-  async function uploaded(archive: SourceArchive): Promise<resources.Operation | ValidatedPlan> {
+  async function uploaded(archive: SourceArchive): Promise<Operation | ValidatedPlan> {
     report.archive(archive)
     report.described(described)
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)
@@ -104,8 +106,8 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
 }
 
 /** From the files first, then from the options: later ones win. */
-async function givenVariables(call: ClientCall): Promise<resources.ShellVariable[]> {
-  const given: resources.ShellVariable[] = []
+async function givenVariables(call: ClientCall): Promise<ShellVariable[]> {
+  const given: ShellVariable[] = []
   for (const file of variableFiles(call)) given.push(...(await readPairsIn(call.folder, file)))
   return checkVariables([...given, ...(await readPairs(call, (call.options.variable ?? []) as string[]))])
 }
@@ -132,7 +134,7 @@ async function withoutVariableFiles(call: ClientCall, source: Source, wanted: re
 
 type Setting = {
   service: Service
-  variables: readonly resources.ShellVariable[]
+  variables: readonly ShellVariable[]
   report: Report
   signal: AbortSignal
 }
@@ -157,8 +159,6 @@ async function setVariables(
   }
   return true
 }
-
-type ValidatedPlan = schema.Static<typeof resources.validatedPlan>
 
 /** The given folder; else that of `.headland.json`, so that it is the same from every folder of the project. */
 async function whichFolder(call: ClientCall): Promise<string> {

@@ -1,6 +1,6 @@
 /** Deployments: lists those of an environment, shows one with the check of its pages, and makes an earlier or later one live without a build. */
-import { ENVIRONMENT } from '../../client/index.ts'
-import { type resources, shortId, UsageError } from '../../contract/index.ts'
+import { type Deployment, ENVIRONMENT } from '../../client/index.ts'
+import { shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
 import { limitOf } from '../options.ts'
@@ -57,7 +57,7 @@ export async function showDeployment(call: ClientCall): Promise<undefined> {
   if (rows.length > 0) terminal.print(`\n${tableFor(terminal, rows, { shortened: ['why', 'page'], leftOut: ['why'] })}`)
 }
 
-const facts = ({ terminal }: ClientCall, one: resources.Deployment) => ({
+const facts = ({ terminal }: ClientCall, one: Deployment) => ({
   deployment: lastPart(one),
   state: stateInWords(one),
   trigger: triggerInWords(one),
@@ -90,7 +90,7 @@ export async function activateDeployment(call: ClientCall): Promise<undefined> {
  * The newest of those that were live and are older than the current one. So the command, run again, goes further back; the one
  * that was live before would lead from one bad version back to the other.
  */
-export async function previousDeployment(at: AtEnvironment): Promise<resources.Deployment> {
+export async function previousDeployment(at: AtEnvironment): Promise<Deployment> {
   const live = at.environment.deployment
   if (!live) throw new UsageError('nothing is live, so there is nothing before it')
   const { items } = await newest(at, MAX_SEEN)
@@ -103,7 +103,7 @@ export async function previousDeployment(at: AtEnvironment): Promise<resources.D
 const newest = ({ service, names: path }: AtEnvironment, limit: number) =>
   service.client.first(`GET ${ENVIRONMENT}/deployments`, { path, limit })
 
-function stateInWords({ state, instance }: resources.Deployment): string {
+function stateInWords({ state, instance }: Deployment): string {
   if (!instance) return state
   return `${state}, ${instance.running > 1 ? `${instance.running} instances ` : ''}${instance.state}`
 }

@@ -1,7 +1,7 @@
 /** Domains: custom host names of an environment. */
 import { domainToASCII } from 'node:url'
 import { didYouMean } from '../../base/index.ts'
-import { ENVIRONMENT } from '../../client/index.ts'
+import { type DomainList, ENVIRONMENT, type NewDomains } from '../../client/index.ts'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { changeWithEtag } from '../etag-change.ts'
@@ -141,7 +141,7 @@ const CERTIFICATE_WORDS: Record<resources.CertificateState, string> = {
 }
 
 /** A service of an earlier version sends no redirects. */
-async function read({ service, names: path }: AtEnvironment): Promise<resources.Domains> {
+async function read({ service, names: path }: AtEnvironment): Promise<DomainList> {
   const list = await service.client.call(`GET ${ENVIRONMENT}/domains`, { path })
   return { ...list, redirects: list.redirects ?? [] }
 }
@@ -149,8 +149,8 @@ async function read({ service, names: path }: AtEnvironment): Promise<resources.
 /** The API takes the list as a whole. What others add or remove meanwhile stays added or removed. */
 async function change(
   at: AtEnvironment,
-  first: resources.Domains,
-  work: (known: resources.Domains) => Pick<resources.NewDomains, 'domains' | 'redirects'>,
+  first: DomainList,
+  work: (known: DomainList) => Pick<NewDomains, 'domains' | 'redirects'>,
 ): Promise<string[]> {
   const { service, names: path } = at
   const changed = await changeWithEtag({

@@ -1,5 +1,17 @@
 /** Environments: places where one version of an app answers, each under its own host name. */
-import { APP, addressOf, ENVIRONMENT, type RouteName } from '../../client/index.ts'
+import {
+  APP,
+  addressOf,
+  type ChangedEnvironment,
+  type ChangedPromotionChecks,
+  type ContentSnapshots,
+  ENVIRONMENT,
+  type Environment,
+  type LearnedCaching,
+  type Retry,
+  type RouteName,
+  type SuspiciousOutput,
+} from '../../client/index.ts'
 import { names, optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
@@ -42,7 +54,7 @@ async function listOfAllApps(call: ClientCall, { service, account }: AtAccount):
   })
 }
 
-const rowOf = ({ terminal }: ClientCall, one: resources.Environment) => ({
+const rowOf = ({ terminal }: ClientCall, one: Environment) => ({
   environment: one.displayName,
   id: idFor(terminal, one.name),
   state: stateOf(one),
@@ -104,7 +116,7 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
     )
   const { service, names: path, environment } = await atNamed(call)
   const suspiciousOutput = { ...environment.suspiciousOutput, ...limits }
-  const body: Partial<resources.ChangedEnvironment> = {
+  const body: Partial<ChangedEnvironment> = {
     ...texts,
     ...settings,
     ...(Object.keys(limits).length > 0 ? { suspiciousOutput } : {}),
@@ -135,19 +147,19 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 /** Those of the limits that were given. */
-function limitsIn({ options }: ClientCall): Partial<resources.SuspiciousOutput> {
+function limitsIn({ options }: ClientCall): Partial<SuspiciousOutput> {
   const action = optionText(options, 'suspicious-output')
   const percent = optionText(options, 'max-lost-pages')
   const pages = optionText(options, 'min-lost-pages')
   return {
-    ...(action === undefined ? {} : { action: action.toUpperCase() as resources.SuspiciousOutput['action'] }),
+    ...(action === undefined ? {} : { action: action.toUpperCase() as SuspiciousOutput['action'] }),
     ...(percent === undefined ? {} : { maxLostPagesPercent: numberIn(percent, '--max-lost-pages', 0) }),
     ...(pages === undefined ? {} : { minLostPages: numberIn(pages, '--min-lost-pages', 1) }),
   }
 }
 
 /** Those of the settings of checks that were given. */
-function checksIn({ options }: ClientCall): resources.ChangedPromotionChecks {
+function checksIn({ options }: ClientCall): ChangedPromotionChecks {
   const mode = optionText(options, 'promotion-checks')
   const pages = optionText(options, 'check-pages')
   const seconds = optionText(options, 'check-timeout')
@@ -159,7 +171,7 @@ function checksIn({ options }: ClientCall): resources.ChangedPromotionChecks {
 }
 
 /** Without what AUTO means now, which the service finds out. */
-function storedChecks({ promotionChecks }: Partial<resources.Environment>): resources.ChangedPromotionChecks {
+function storedChecks({ promotionChecks }: Partial<Environment>): ChangedPromotionChecks {
   if (!promotionChecks) return {}
   const { mode, pages, timeoutSeconds } = promotionChecks
   return { mode, pages, timeoutSeconds }
@@ -187,14 +199,14 @@ function switchesIn({ options }: ClientCall): { production?: boolean; badge?: bo
 }
 
 /** The seconds, or null for `off`; nothing where it was not given. */
-function learnedCachingIn({ options }: ClientCall): { learnedCaching?: resources.LearnedCaching | null } {
+function learnedCachingIn({ options }: ClientCall): { learnedCaching?: LearnedCaching | null } {
   const given = optionText(options, 'learned-caching')
   if (given === undefined) return {}
   return { learnedCaching: given === 'off' ? null : { maxAgeSeconds: numberIn(given, '--learned-caching', 1) } }
 }
 
 /** The hosts, with commas between them; `off` for none. */
-function snapshotsIn({ options }: ClientCall): { contentSnapshots?: resources.ContentSnapshots } {
+function snapshotsIn({ options }: ClientCall): { contentSnapshots?: ContentSnapshots | null } {
   const given = optionText(options, 'content-snapshots')
   if (given === undefined) return {}
   const hosts = given.split(',').map((host) => host.trim().toLowerCase())
@@ -219,12 +231,12 @@ const atNamed = (call: ClientCall) => {
   return atEnvironment(env === undefined ? call : { ...call, options: { ...call.options, env } })
 }
 
-function stateOf({ state, reconciling, pin }: resources.Environment): string {
+function stateOf({ state, reconciling, pin }: Environment): string {
   if (state === 'DELETING') return state
   return [state, ...(reconciling ? ['changing'] : []), ...(pin ? ['pinned'] : [])].join(', ')
 }
 
-const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
+const facts = ({ terminal }: ClientCall, one: Environment) => ({
   environment: one.displayName,
   id: lastPart(one),
   name: one.name,
@@ -236,8 +248,8 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   root: one.rootDirectory,
   // A service of an earlier version has none of the next four.
   visibility: 'protection' in one ? visibilityInWords(one) : undefined,
-  'suspicious output': (one as Partial<resources.Environment>).suspiciousOutput && limitsInWords(one.suspiciousOutput),
-  'promotion checks': (one as Partial<resources.Environment>).promotionChecks && checksInWords(one.promotionChecks),
+  'suspicious output': (one as Partial<Environment>).suspiciousOutput && limitsInWords(one.suspiciousOutput),
+  'promotion checks': (one as Partial<Environment>).promotionChecks && checksInWords(one.promotionChecks),
   'learned caching': one.learnedCaching ? `pages are kept for ${one.learnedCaching.maxAgeSeconds} seconds` : undefined,
   'content snapshots': one.contentSnapshots?.hosts.map(oneLine).join(', '),
   instances: 'maxInstances' in one ? instancesInWords(one) : undefined,
@@ -252,21 +264,16 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   changed: when(terminal, one.updateTime),
 })
 
-const limitsInWords = ({ action, maxLostPagesPercent, minLostPages }: resources.SuspiciousOutput): string =>
+const limitsInWords = ({ action, maxLostPagesPercent, minLostPages }: SuspiciousOutput): string =>
   `${action.toLowerCase()}, above ${maxLostPagesPercent} % and ${minLostPages} lost pages`
 
-const checksInWords = ({
-  mode,
-  effectiveMode,
-  pages,
-  timeoutSeconds,
-}: resources.Environment['promotionChecks']): string =>
+const checksInWords = ({ mode, effectiveMode, pages, timeoutSeconds }: Environment['promotionChecks']): string =>
   `${mode.toLowerCase()}${mode === 'AUTO' ? ` (${effectiveMode.toLowerCase()} now)` : ''}, ${pages} pages within ${timeoutSeconds} s`
 
 const instancesInWords = ({ minInstances: min, maxInstances: max, requestsPerInstance }: resources.Scaling): string =>
   min === max ? `always ${max}` : `${min} to ${max}, another one above ${requestsPerInstance} requests in flight`
 
-const retryInWords = ({ hosts, givenUp, rebuilds }: resources.Retry): string => {
+const retryInWords = ({ hosts, givenUp, rebuilds }: Retry): string => {
   if (givenUp) return `given up after ${rebuilds} rebuilds by the service`
   return hosts.length > 0 ? `built again when ${hosts.map(oneLine).join(' and ')} answers` : 'built again in a while'
 }

@@ -1,7 +1,7 @@
 /** Prints the log of a running app, or of a build. Its lines are data, so they go to stdout. */
 import { printableLine } from '../../base/index.ts'
-import { ENVIRONMENT } from '../../client/index.ts'
-import { EXIT, markIn, optionText, type resources, UsageError } from '../../contract/index.ts'
+import { type Build, ENVIRONMENT } from '../../client/index.ts'
+import { EXIT, markIn, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { reportFailure } from '../follow-build.ts'
 import { listenForInterrupts } from '../interrupts.ts'
@@ -61,7 +61,7 @@ export async function logs(call: ClientCall): Promise<number> {
   }
 }
 
-async function readBuild(at: AtEnvironment, wanted: string): Promise<resources.Build> {
+async function readBuild(at: AtEnvironment, wanted: string): Promise<Build> {
   const { client } = at.service
   const path = at.names
   if (wanted !== 'latest') {

@@ -1,6 +1,6 @@
 /** Who may see an environment: a password, addresses, or both. */
-import { ENVIRONMENT } from '../../client/index.ts'
-import { LIMITS, type resources, UsageError } from '../../contract/index.ts'
+import { type ChangedProtection, ENVIRONMENT, type Environment } from '../../client/index.ts'
+import { LIMITS, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
 import { factsOf, oneLine, printResult } from '../output/rows.ts'
@@ -10,7 +10,7 @@ import { secretFromStdin } from './variables/variable-pairs.ts'
 
 export async function showProtection(call: ClientCall): Promise<undefined> {
   const { environment } = await atEnvironment(call)
-  const { production, protection } = environment as Partial<resources.Environment>
+  const { production, protection } = environment as Partial<Environment>
   if (!protection) throw new UsageError('the service is of an earlier version, which shows every site to everyone')
   if (call.options.json) return void call.terminal.print(JSON.stringify({ production, protection }))
   call.terminal.print(
@@ -35,7 +35,7 @@ export async function setAddresses(call: ClientCall): Promise<undefined> {
   await change(call, { addresses: positionals })
 }
 
-async function change(call: ClientCall, protection: resources.ChangedProtection): Promise<undefined> {
+async function change(call: ClientCall, protection: ChangedProtection): Promise<undefined> {
   const { service, names: path } = await atEnvironment(call)
   const asked = await service.client.call(`PATCH ${ENVIRONMENT}`, { path, body: { protection } })
   const changed = await finishInSight({ ...call, service }, asked)

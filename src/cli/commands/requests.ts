@@ -1,7 +1,7 @@
 /** Prints the log of requests: what visitors asked for, and what they got. Its lines are data, so they go to stdout. */
 import { bytesInWords, printableLine } from '../../base/index.ts'
-import { ENVIRONMENT, notALog } from '../../client/index.ts'
-import { EXIT, optionText, type resources, UsageError } from '../../contract/index.ts'
+import { ENVIRONMENT, notALog, type RequestRecord, type RequestRecordList } from '../../client/index.ts'
+import { EXIT, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { numberIn } from '../options.ts'
@@ -10,8 +10,6 @@ import { reportFor } from '../output/reports.ts'
 import { factsOf } from '../output/rows.ts'
 import { Interrupted, type Terminal } from '../output/terminal.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
-
-type RequestRecord = resources.RequestRecord
 
 const REQUESTS = `GET ${ENVIRONMENT}/requests` as const
 const LINES = 100
@@ -32,7 +30,7 @@ export async function requests(call: ClientCall): Promise<number> {
     id: optionText(options, 'id'),
   }
 
-  const newest: Partial<resources.RequestRecords> = await client.call(REQUESTS, { path, query: { pageSize: 1 } })
+  const newest: Partial<RequestRecordList> = await client.call(REQUESTS, { path, query: { pageSize: 1 } })
   if (newest.isRecorded === false) {
     terminal.say('Requests are not recorded here: the operator has switched it off (requestLog).')
     return EXIT.done

@@ -1,5 +1,5 @@
 /** "Why do I see this version?": the answer in a sentence, and the facts behind it. */
-import { ENVIRONMENT } from '../../client/index.ts'
+import { ENVIRONMENT, type Environment, type Trace } from '../../client/index.ts'
 import { names, optionText, type resources, table, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
@@ -32,7 +32,7 @@ export async function environmentAt(call: ClientCall): Promise<{ service: Servic
 }
 
 /** All that the caller can see, unless an account or an app narrows it. */
-async function* environmentsOf({ options }: ClientCall, service: Service): AsyncGenerator<resources.Environment> {
+async function* environmentsOf({ options }: ClientCall, service: Service): AsyncGenerator<Environment> {
   const [account, app] = [optionText(options, 'account'), optionText(options, 'app')]
   const accounts = account ? [account] : (await accountsOf(service)).map(({ name }) => namesIn(name, 'account').account)
   for (const owner of accounts) {
@@ -41,12 +41,9 @@ async function* environmentsOf({ options }: ClientCall, service: Service): Async
   }
 }
 
-const hostsOf = ({ url, domains }: resources.Environment): string[] => [
-  ...(url ? [new URL(url).hostname] : []),
-  ...domains,
-]
+const hostsOf = ({ url, domains }: Environment): string[] => [...(url ? [new URL(url).hostname] : []), ...domains]
 
-function inWords(call: ClientCall, found: resources.Trace): string {
+function inWords(call: ClientCall, found: Trace): string {
   const { terminal } = call
   const { url, verdict, deployment, build, stored, origin, timeline } = found
   const about = factsOf({
@@ -75,7 +72,7 @@ const COMPARED: Record<resources.Comparison, string> = {
   UNKNOWN: 'cannot be held against what the app answers now',
 }
 
-function copyOf({ terminal }: ClientCall, one: resources.Trace['stored'][number]): string {
+function copyOf({ terminal }: ClientCall, one: Trace['stored'][number]): string {
   const variant = Object.entries(one.variant).map(([header, value]) => `${header}: ${value as string}`)
   return factsOf({
     answer: `${one.status}, ${sizeOf(one.bytes)}, in ${one.place === 'memory' ? 'memory' : 'the log on the disk'}`,

@@ -1,5 +1,5 @@
 /** How much a site is visited: totals, the paths that are visited most, and those that are asked for and missing. */
-import { ENVIRONMENT } from '../../client/index.ts'
+import { ENVIRONMENT, type PathCount, type Traffic } from '../../client/index.ts'
 import { optionText, type resources, table } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { factsOf, oneLine, sizeOf } from '../output/rows.ts'
@@ -25,7 +25,7 @@ export async function showTraffic(call: ClientCall): Promise<undefined> {
   printPaths('MOST VISITED', paths.top)
   printPaths('MISSING (404)', paths.missing)
 
-  function printPaths(heading: string, counts: readonly resources.PathCount[]) {
+  function printPaths(heading: string, counts: readonly PathCount[]) {
     if (counts.length === 0) return
     const rows = counts
       .slice(0, PATHS_SHOWN)
@@ -34,7 +34,7 @@ export async function showTraffic(call: ClientCall): Promise<undefined> {
   }
 }
 
-const facts = (totals: resources.Traffic['totals']) => ({
+const facts = (totals: Traffic['totals']) => ({
   requests: String(totals.requests),
   status: [
     `2xx ${totals.status2xx}`,

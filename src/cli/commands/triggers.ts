@@ -1,6 +1,5 @@
 /** Triggers: who asked for builds and purges of an environment, and the responses they got. */
-import { ENVIRONMENT } from '../../client/index.ts'
-import type { resources } from '../../contract/index.ts'
+import { ENVIRONMENT, type Trigger } from '../../client/index.ts'
 import type { ClientCall } from '../command.ts'
 import { limitOf } from '../options.ts'
 import { idFor, peopleColumns, requesterInWords } from '../output/people.ts'
@@ -24,14 +23,14 @@ export async function listTriggers(call: ClientCall): Promise<undefined> {
   if (found.hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }
 
-export const triggersInRows = (call: ClientCall, triggers: readonly resources.RecordedTrigger[]): string =>
+export const triggersInRows = (call: ClientCall, triggers: readonly Trigger[]): string =>
   tableFor(
     call.terminal,
     triggers.map((one) => rowOf(call, one)),
     NARROW,
   )
 
-const rowOf = ({ terminal }: ClientCall, one: resources.RecordedTrigger) => ({
+const rowOf = ({ terminal }: ClientCall, one: Trigger) => ({
   called: when(terminal, one.createTime),
   action: one.forced ? `${one.action}, forced` : one.action,
   source: one.source,

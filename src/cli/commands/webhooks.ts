@@ -1,5 +1,5 @@
 /** Webhooks: three URLs that a CMS calls when something was published. They hold tokens, and are shown once. */
-import { ENVIRONMENT } from '../../client/index.ts'
+import { ENVIRONMENT, type IssuedWebhookSet, type WebhookSet } from '../../client/index.ts'
 import { type OptionValues, optionText, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { makeSure, numberIn } from '../options.ts'
@@ -68,7 +68,7 @@ function secondsIn(options: OptionValues, name: string): number | undefined {
   return text === undefined ? undefined : numberIn(text, `--${name}`, 0)
 }
 
-function issued({ terminal, options }: ClientCall, set: resources.IssuedWebhookSet) {
+function issued({ terminal, options }: ClientCall, set: IssuedWebhookSet) {
   if (options.json) return terminal.print(JSON.stringify(set))
   terminal.say('These URLs hold tokens and are shown this once. To be called by POST:')
   terminal.print(
@@ -82,7 +82,7 @@ function issued({ terminal, options }: ClientCall, set: resources.IssuedWebhookS
 const makeSureOf = (call: ClientCall, { environment }: AtEnvironment, warning: string) =>
   makeSure(call, warning, environment.displayName)
 
-const settlingOf = ({ quietSeconds, maxQuietSeconds }: resources.WebhookSet): string =>
+const settlingOf = ({ quietSeconds, maxQuietSeconds }: WebhookSet): string =>
   quietSeconds === 0
     ? 'at once, when a call comes'
     : `when no call came for ${quietSeconds} s, at the latest ${maxQuietSeconds} s after the first`

@@ -1,15 +1,15 @@
 /** The git commit of a folder, as it is sent with an archive: out of the repository, or out of the variables of a CI. */
+
 import { lstat, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { LIMITS, names, type resources } from '../../contract/index.ts'
+import type { Commit } from '../../client/index.ts'
+import { LIMITS, names } from '../../contract/index.ts'
 import type { SourceFile } from '../archive/files.ts'
 import { repositoryAround } from '../archive/rules.ts'
 import type { CiCommit } from '../command.ts'
 import { isChanged } from './changes.ts'
 import { openRepository, readHead } from './head.ts'
 import { readCommit } from './objects.ts'
-
-type Commit = resources.Commit
 
 /**
  * Null where the folder is in no repository of its owner or the user, and no CI names a commit. `files` are those that are

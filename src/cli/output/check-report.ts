@@ -1,9 +1,9 @@
 /** The check of a deployment's pages, in words. What pages are called and answer comes from apps, so it is printed with care. */
-import type { resources } from '../../contract/index.ts'
+import type { PageAnswer, PageSpeed, PromotionCheck } from '../../client/index.ts'
 import type { Row } from './rows.ts'
 import { oneLine } from './rows.ts'
 
-type Check = resources.PromotionCheck
+type Check = PromotionCheck
 
 const OUTCOMES: Record<Check['outcome'], string> = {
   PASSED: 'no broken page',
@@ -30,7 +30,7 @@ export const checkFacts = (check: Check) => ({
   'log errors': check.logErrors && `${check.logErrors.count}: ${oneLine(check.logErrors.lines[0] ?? '')}`,
 })
 
-const speedInWords = ({ medianMilliseconds, p95Milliseconds }: resources.PageSpeed): string =>
+const speedInWords = ({ medianMilliseconds, p95Milliseconds }: PageSpeed): string =>
   `median ${medianMilliseconds} ms, 95th percentile ${p95Milliseconds} ms`
 
 /** Of pages that differ; those that are the same are left out. */
@@ -45,5 +45,5 @@ export const checkRows = ({ pages }: Check): Row[] =>
       why: oneLine(why),
     }))
 
-const answerInWords = ({ status, milliseconds }: resources.PageAnswer): string =>
+const answerInWords = ({ status, milliseconds }: PageAnswer): string =>
   status === undefined ? 'no answer' : `${status}, ${milliseconds} ms`

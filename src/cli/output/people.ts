@@ -1,9 +1,10 @@
 /** Requesters, commits and digests as text for a terminal. */
-import { names, type resources, shortId } from '../../contract/index.ts'
+import type { AuditActor, Build, Commit, Requester } from '../../client/index.ts'
+import { names, shortId } from '../../contract/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The kind is shown for all but users: a credential can have an e-mail address as its name, too. */
-const KINDS: Record<resources.AuditActor['kind'], string> = {
+const KINDS: Record<AuditActor['kind'], string> = {
   USER: '',
   CREDENTIAL: 'credential ',
   WEBHOOK: 'webhook ',
@@ -15,15 +16,15 @@ const KINDS: Record<resources.AuditActor['kind'], string> = {
 }
 
 /** Empty where a service of an earlier version did not record it. */
-export const requesterInWords = (requester: resources.Requester | null | undefined): string =>
+export const requesterInWords = (requester: Requester | null | undefined): string =>
   requester ? `${KINDS[requester.kind] ?? ''}${requester.name}` : ''
 
 /** Who did what the audit log has; a service may send something else. */
-export const actorInWords = (actor: resources.AuditActor | undefined): string =>
+export const actorInWords = (actor: AuditActor | undefined): string =>
   actor ? `${KINDS[actor.kind] ?? ''}${actor.name}` : ''
 
 /** `c0ffee0 main`; a plus marks what was sent with changes that were not committed. */
-export function commitInWords(commit: resources.Commit | null | undefined): string {
+export function commitInWords(commit: Commit | null | undefined): string {
   if (!commit) return ''
   const sha = `${names.shortSha(commit.sha)}${commit.isDirty ? '+' : ''}`
   return commit.branch ? `${sha} ${commit.branch}` : sha
@@ -37,13 +38,10 @@ export const idFor = ({ isShown }: Pick<Terminal, 'isShown'>, name: string): str
 export const digestFor = ({ isShown }: Pick<Terminal, 'isShown'>, archive: { digest: string } | undefined): string =>
   archive === undefined ? '' : isShown ? names.shortDigest(archive.digest) : archive.digest
 
-type Asked = Partial<Pick<resources.Build, 'requestedBy' | 'commit' | 'message'>>
+type Asked = Partial<Pick<Build, 'requestedBy' | 'commit' | 'message'>>
 
 /** What requested it, and where it was promoted from. */
-export const triggerInWords = ({
-  trigger,
-  promotedFrom,
-}: Pick<resources.Build, 'promotedFrom'> & { trigger?: string }) =>
+export const triggerInWords = ({ trigger, promotedFrom }: Pick<Build, 'promotedFrom'> & { trigger?: string }) =>
   `${trigger ?? ''}${promotedFrom ? `, promoted from ${promotedFrom.displayName}` : ''}`
 
 /** The columns that builds, deployments, operations and triggers have in common. */

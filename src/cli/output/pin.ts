@@ -1,8 +1,8 @@
 /** Whether an environment is pinned, in words. A service of an earlier version says nothing of it. */
-import type { resources } from '../../contract/index.ts'
+import type { Environment, Pin } from '../../client/index.ts'
 import { oneLine } from './rows.ts'
 
-type Pinned = Partial<Pick<resources.Environment, 'pin'>>
+type Pinned = Partial<Pick<Environment, 'pin'>>
 
 /** The pin as a fact of an environment; empty where there is none. */
 export function pinOf({ pin }: Pinned, when: (time: string) => string): string {
@@ -29,6 +29,6 @@ export const noteOnActivation = ({ pin }: Pinned): string | undefined =>
     : undefined
 
 /** The beginning is enough to compare archives. */
-const archiveIn = ({ archive }: resources.Pin): string => oneLine(archive.replace(/^sha256:/, '').slice(0, 12))
+const archiveIn = ({ archive }: Pin): string => oneLine(archive.replace(/^sha256:/, '').slice(0, 12))
 
 const idIn = (name: string): string => name.slice(name.lastIndexOf('/') + 1)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { resources } from '../../contract/index.ts'
+import type { Build, Operation, Waiting } from '../../client/index.ts'
 import { appNameFrom } from '../project/target.ts'
 import { countInWords, secondsInWords } from './figures.ts'
 import type { LogLine } from './log-lines.ts'
@@ -49,7 +49,7 @@ test('a phase is a heading once, with the time at which it began, and lines cann
 test('the position in the queue is printed when it changes', () => {
   const { messages, report } = recorder()
   const at = (queuePosition?: number) =>
-    report.state({ metadata: { phase: 'QUEUED', queuePosition } } as unknown as resources.Operation)
+    report.state({ metadata: { phase: 'QUEUED', queuePosition } } as unknown as Operation)
   for (const position of [undefined, 3, 3, 2, 1]) at(position)
   assert.deepEqual(messages, [
     'Waiting: 2 builds before this one',
@@ -60,9 +60,8 @@ test('the position in the queue is printed when it changes', () => {
 
 test('what a build waits for is printed when it changes', () => {
   const { messages, report } = recorder()
-  const at = (waiting?: resources.Waiting) =>
-    report.state({ metadata: { phase: 'QUEUED', waiting } } as unknown as resources.Operation)
-  const machine = (ahead: number): resources.Waiting => ({
+  const at = (waiting?: Waiting) => report.state({ metadata: { phase: 'QUEUED', waiting } } as unknown as Operation)
+  const machine = (ahead: number): Waiting => ({
     reason: 'MACHINE',
     ahead,
     message: `Waiting for ${ahead} builds ahead of it on this machine.`,
@@ -80,7 +79,7 @@ const BUILD = {
   createTime: '2026-01-01T00:00:00Z',
   finishTime: '2026-01-01T00:01:05Z',
   durations: { BUILDING: 61.2, SWITCHING: 0.04 },
-} as unknown as resources.Build
+} as unknown as Build
 
 test('the address of the site is all that a pipe gets', () => {
   const { messages, printed, report } = recorder()
@@ -183,7 +182,7 @@ test('warnings of a build are printed at the end and by --json; an older service
 })
 
 test('a held build is reported with what is missing and what to do, as text and as JSON', () => {
-  const build = { name: 'accounts/a/builds/1', state: 'SUCCEEDED' } as resources.Build
+  const build = { name: 'accounts/a/builds/1', state: 'SUCCEEDED' } as Build
   const held = { reason: 'SUSPICIOUS_OUTPUT', page: 'docs/x.md', message: 'm', todo: 't', unreachable: [] }
   const { messages, printed, report } = recorder()
   report.held(build, held, 'Missing: /a. Make it live: headland deployments activate 1.')

@@ -2,8 +2,10 @@
  * The progress of a deploy as text. It goes to stderr; the address of the site, which is what a script needs, is the one line
  * on stdout.
  */
+
 import { printable, printableLine } from '../../base/index.ts'
-import { type resources, shortId } from '../../contract/index.ts'
+import type { Build, Operation } from '../../client/index.ts'
+import { shortId } from '../../contract/index.ts'
 import { countInWords, secondsInWords } from './figures.ts'
 import type { LogLine } from './log-lines.ts'
 import { commitInWords } from './people.ts'
@@ -113,7 +115,7 @@ export function createTextReport(terminal: Terminal): Report {
   }
 }
 
-export function sayWarnings({ say, paint }: Pick<Terminal, 'say' | 'paint'>, build: resources.Build) {
+export function sayWarnings({ say, paint }: Pick<Terminal, 'say' | 'paint'>, build: Build) {
   for (const warning of warningsIn(build)) say(`${paint('yellow', 'warning')}  ${indented(warning)}`)
 }
 
@@ -141,7 +143,7 @@ const phaseInWords = (phase: string): string => oneLine(phase.charAt(0) + phase.
 /** Only the first line begins at the left margin, so that no other line of the text looks like output of the client. */
 const indented = (text: string): string => printable(text).replaceAll('\n', '\n  ')
 
-function statusOf({ metadata }: resources.Operation): string {
+function statusOf({ metadata }: Operation): string {
   const { phase, queuePosition, settlesUntil, waiting } = metadata
   if (phase !== 'QUEUED') return phaseInWords(phase)
   if (settlesUntil !== undefined) return `Waiting until ${oneLine(settlesUntil)}, should further webhooks be called`
@@ -151,7 +153,7 @@ function statusOf({ metadata }: resources.Operation): string {
 }
 
 /** Whether it is known what it waits for, which is not so just after it was accepted. */
-const isReasonKnown = ({ metadata: { phase, queuePosition, waiting } }: resources.Operation): boolean =>
+const isReasonKnown = ({ metadata: { phase, queuePosition, waiting } }: Operation): boolean =>
   phase === 'QUEUED' && (waiting !== undefined || Boolean(queuePosition))
 
 /** Text that the log has shown already is not repeated. */

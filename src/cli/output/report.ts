@@ -1,15 +1,17 @@
 /** The events of a deploy that are reported while it runs, and its result. */
+
 import { durationsInWords } from '../../base/index.ts'
+import type { Build, Environment, Operation } from '../../client/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { SourceArchive } from '../archive/pack.ts'
 import type { LogLine } from './log-lines.ts'
 import { oneLine } from './rows.ts'
 
-export type Success = { url: string; build: resources.Build; deployment: string }
+export type Success = { url: string; build: Build; deployment: string }
 
 export type Failed = {
-  build: resources.Build
-  failure: NonNullable<resources.Build['failure']>
+  build: Build
+  failure: NonNullable<Build['failure']>
   /** The log lines around the one that shows the error. */
   lines: LogLine[]
   /** Whether visitors get an earlier deployment. */
@@ -20,7 +22,7 @@ export type Report = {
   note(text: string): void
   created(what: 'app' | 'environment', name: string): void
   /** The preview that is deployed to. */
-  preview(environment: resources.Environment): void
+  preview(environment: Environment): void
   /** The environment has them, even if the deploy fails. */
   variablesSet(keys: readonly string[]): void
   archive(archive: SourceArchive): void
@@ -28,31 +30,31 @@ export type Report = {
   described(described: resources.Described): void
   uploading(sentBytes: number, totalBytes: number): void
   /** The service accepted the build, and completes it whether or not the client waits. */
-  accepted(operation: resources.Operation): void
+  accepted(operation: Operation): void
   /** The current state of the operation, about every second. */
-  state(operation: resources.Operation): void
+  state(operation: Operation): void
   line(line: LogLine): void
   connection(isThere: boolean): void
   succeeded(success: Success): void
   failed(failed: Failed): void
   /** It was built and is not live, since its output looks wrong. The message says what to do. */
-  held(build: resources.Build, held: NonNullable<resources.Build['held']>, message: string): void
+  held(build: Build, held: NonNullable<Build['held']>, message: string): void
   /** It was cancelled by a user, or superseded by a newer one. */
-  cancelled(build: resources.Build, reason: string, message: string): void
+  cancelled(build: Build, reason: string, message: string): void
   /** The command ends without waiting for the build (`--detach`). */
-  detached(operation: resources.Operation): void
+  detached(operation: Operation): void
   /** The user stopped waiting, and the build continues. */
-  left(operation: resources.Operation): void
+  left(operation: Operation): void
   /** Nothing is drawn any more, however the command ends. */
   close(): void
 }
 
 /** From its request to its end. */
-export const totalSeconds = ({ createTime, finishTime }: resources.Build): number =>
+export const totalSeconds = ({ createTime, finishTime }: Build): number =>
   finishTime === undefined ? 0 : (Date.parse(finishTime) - Date.parse(createTime)) / 1000
 
 /** Where that time went: waiting, each phase, and what lies between them. The parts that are shown add up to the total. */
-export function timesInWords(build: resources.Build): { parts: string[]; total: string } {
+export function timesInWords(build: Build): { parts: string[]; total: string } {
   const [total, phases] = [totalSeconds(build), Object.entries(build.durations) as [string, number][]]
   const waited = build.startTime === undefined ? 0 : (Date.parse(build.startTime) - Date.parse(build.createTime)) / 1000
   const known = [['waiting', Math.max(0, waited)] as const, ...phases]
@@ -69,4 +71,4 @@ export function timesInWords(build: resources.Build): { parts: string[]; total: 
 }
 
 /** Warnings of a build. A service of an earlier version has none. */
-export const warningsIn = ({ warnings = [] }: Partial<resources.Build>): string[] => warnings
+export const warningsIn = ({ warnings = [] }: Partial<Build>): string[] => warnings

@@ -1,8 +1,8 @@
 /** Who may see an environment, in words. */
-import type { resources } from '../../contract/index.ts'
+import type { Environment } from '../../client/index.ts'
 import { oneLine } from './rows.ts'
 
-type Visible = Pick<resources.Environment, 'production' | 'protection'>
+type Visible = Pick<Environment, 'production' | 'protection'>
 
 export function visibilityInWords({ production, protection }: Visible): string {
   const { hasPassword, addresses } = protection
@@ -15,8 +15,8 @@ export function visibilityInWords({ production, protection }: Visible): string {
 }
 
 /** Undefined where there is nothing to say. A service of an earlier version has no such setting. */
-export function hiddenHint(environment: resources.Environment, domains: readonly string[]): string | undefined {
-  if (domains.length === 0 || (environment as Partial<resources.Environment>).production !== false) return undefined
+export function hiddenHint(environment: Environment, domains: readonly string[]): string | undefined {
+  if (domains.length === 0 || (environment as Partial<Environment>).production !== false) return undefined
   const todo = "If the public should find it: 'headland envs change --production yes'."
   return `Search engines are told not to list ${oneLine(environment.displayName)}, which is not marked as production. ${todo}`
 }

@@ -1,10 +1,10 @@
 /** What a build waits for, in words. */
-import type { resources } from '../../contract/index.ts'
+import type { Operation } from '../../client/index.ts'
 import { countInWords } from './figures.ts'
 import { oneLine } from './rows.ts'
 
 /** Beside the word "waiting". */
-export function waitingInWords({ queuePosition, settlesUntil, waiting }: resources.Operation['metadata']): string {
+export function waitingInWords({ queuePosition, settlesUntil, waiting }: Operation['metadata']): string {
   if (settlesUntil !== undefined) return `until ${oneLine(settlesUntil)}, should further webhooks be called`
   if (waiting?.reason === 'ENVIRONMENT') return 'for another operation of this environment'
   if (waiting?.reason === 'QUIET_PERIOD') return 'for further calls'

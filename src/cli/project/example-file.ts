@@ -3,9 +3,11 @@
  * the values; without a terminal the names without a value are listed. Values in the file are examples, and none of them is
  * sent. `.env` is never read here.
  */
+
 import { join, relative, resolve } from 'node:path'
 import { printableLine } from '../../base/index.ts'
-import { kindByName, names, type resources } from '../../contract/index.ts'
+import type { ShellVariable } from '../../client/index.ts'
+import { kindByName, names } from '../../contract/index.ts'
 import { countInWords } from '../output/figures.ts'
 import type { Report } from '../output/report.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -26,11 +28,11 @@ type Offer = {
   /** The folder of the project, and the path below it that holds the app. */
   folder: string
   root: string
-  given: readonly resources.ShellVariable[]
+  given: readonly ShellVariable[]
 }
 
 /** The given variables, and those that the user types now. */
-export async function withExample(offer: Offer): Promise<resources.ShellVariable[]> {
+export async function withExample(offer: Offer): Promise<ShellVariable[]> {
   const { terminal, report, isAsking, given } = offer
   const found = await findExample(offer)
   const known = new Set([...given.map(({ key }) => key), ...names.RESERVED_VARIABLES])
@@ -64,16 +66,12 @@ async function findExample({
   return undefined
 }
 
-async function askFor(
-  terminal: Terminal,
-  file: string,
-  wanted: readonly EnvEntry[],
-): Promise<resources.ShellVariable[]> {
+async function askFor(terminal: Terminal, file: string, wanted: readonly EnvEntry[]): Promise<ShellVariable[]> {
   const listed = wanted.map(({ key }) => key).join(', ')
   terminal.say(`\n${printableLine(file)} names ${countInWords(wanted.length, 'variable')}: ${listed}`)
   if (!(await confirm(terminal, 'Give them values now?', true))) return []
   terminal.say('Return alone leaves one out. Secrets are not shown as you type.')
-  const given: resources.ShellVariable[] = []
+  const given: ShellVariable[] = []
   for (const { key, value: example } of wanted) {
     const isSecret = kindByName(key) === 'SECRET'
     const value = await terminal.ask(`  ${key}${hintOf(example)}: `, isSecret ? { isHidden: true } : undefined)

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printableLine } from '../../base/index.ts'
-import { ACCOUNT, APP, ENVIRONMENT } from '../../client/index.ts'
-import { type resources, shortId } from '../../contract/index.ts'
+import { ACCOUNT, APP, ENVIRONMENT, type Environment } from '../../client/index.ts'
+import { shortId } from '../../contract/index.ts'
 import type { ClientCall, Completion, NameKind } from '../command.ts'
 import { oneLine, when } from '../output/rows.ts'
 import { readSmallFile, replaceFile } from './small-files.ts'
@@ -79,10 +79,9 @@ async function find(kind: NameKind, call: ClientCall): Promise<Completion[]> {
 const words = (names: readonly string[]): Completion[] => names.map((word) => ({ word }))
 
 /** By name, as people know them; by id where two are called the same. */
-function titlesOf(environments: readonly resources.Environment[]): Completion[] {
+function titlesOf(environments: readonly Environment[]): Completion[] {
   const names = environments.map(({ displayName }) => displayName)
-  const isAlone = ({ displayName }: resources.Environment) =>
-    names.indexOf(displayName) === names.lastIndexOf(displayName)
+  const isAlone = ({ displayName }: Environment) => names.indexOf(displayName) === names.lastIndexOf(displayName)
   const twins = idsOf(
     environments.filter((one) => !isAlone(one)),
     ({ displayName, state }) => `${displayName}, ${state}`,

@@ -3,8 +3,15 @@
  * defaults; then what is missing is created, after it was shown.
  */
 import { didYouMean, nearest } from '../../base/index.ts'
-import { ACCOUNT, APP, ENVIRONMENT } from '../../client/index.ts'
-import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
+import {
+  ACCOUNT,
+  APP,
+  ENVIRONMENT,
+  type Environment,
+  type NewEnvironment,
+  type ShellVariable,
+} from '../../client/index.ts'
+import { names, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { noteOnAddress } from '../connection/site.ts'
 import { finish } from '../operation.ts'
@@ -21,7 +28,7 @@ import { type AtService, accountsOf, called, lastPart, wellFormed } from './wher
 export type Target = {
   account: string
   app: string
-  environment: resources.Environment
+  environment: Environment
   /** It was created for this deploy, together with its variables. */
   isNew: boolean
 }
@@ -31,7 +38,7 @@ type Decision = {
   account: string
   app: string
   newApp?: { region: string }
-  environment: resources.Environment | { displayName: string; cmsEnvironment: string; rootDirectory: string }
+  environment: Environment | { displayName: string; cmsEnvironment: string; rootDirectory: string }
 }
 
 type Parts = {
@@ -42,7 +49,7 @@ type Parts = {
   report: Report
   signal: AbortSignal
   /** The variables of a new environment for the app in this folder of the project. */
-  newVariables(rootDirectory: string): Promise<resources.ShellVariable[]>
+  newVariables(rootDirectory: string): Promise<ShellVariable[]>
 }
 
 export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boolean }): Promise<Target> {
@@ -70,7 +77,7 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
     report.created('app', app)
   }
   const { rootDirectory, ...facts } = environment
-  const body: resources.NewEnvironment = {
+  const body: NewEnvironment = {
     ...facts,
     branch: 'uploadable',
     ...(shellVariables.length > 0 ? { shellVariables } : {}),
@@ -81,7 +88,7 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   const done = await finish(service, asked, undefined, signal)
   call.terminal.status(undefined)
   report.created('environment', environment.displayName)
-  const made = done.response as resources.Environment
+  const made = done.response as Environment
   const note = noteOnAddress(made.url, service.url)
   if (note) report.note(note)
   return { account, app, environment: made, isNew: true }
@@ -189,7 +196,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
     return { ...(await decideNew(named)), rootDirectory: flag('root') ?? '' }
   }
 
-  async function fittingTo(named: string | undefined): Promise<resources.Environment[]> {
+  async function fittingTo(named: string | undefined): Promise<Environment[]> {
     // A preview is meant only if it is named.
     if (named === undefined) return environments.filter(({ preview }) => !preview)
     const found = called(environments, named)
@@ -237,7 +244,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
     return { displayName, cmsEnvironment }
   }
 
-  function withRoot(environment: resources.Environment): resources.Environment {
+  function withRoot(environment: Environment): Environment {
     const root = flag('root')
     if (root === undefined || root === environment.rootDirectory) return environment
     throw new UsageError(
@@ -255,7 +262,7 @@ const shellWord = (text: string): string =>
 
 const asChoice = (name: string) => ({ name, value: name })
 
-const inWords = (environment: resources.Environment): string => `${environment.displayName} (${lastPart(environment)})`
+const inWords = (environment: Environment): string => `${environment.displayName} (${lastPart(environment)})`
 
 const faultOfAppName = (name: string): string | undefined =>
   APP_NAME.test(name) ? undefined : String(names.appName.description)

@@ -3,8 +3,8 @@
  * process, `.headland.json`, and the only one that exists.
  */
 import { didYouMean } from '../../base/index.ts'
-import { ACCOUNT, type Account, APP, ENVIRONMENT } from '../../client/index.ts'
-import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
+import { ACCOUNT, type Account, APP, ENVIRONMENT, type Environment } from '../../client/index.ts'
+import { names, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
 import { type Authorization, createService, type Service } from '../connection/service.ts'
@@ -22,7 +22,7 @@ export type AtService = {
 export type AtAccount = AtService & { account: string }
 export type AtApp = AtAccount & { app: string }
 export type AtEnvironment = AtApp & {
-  environment: resources.Environment
+  environment: Environment
   /** What routes about it have in their paths. */
   names: EnvironmentNames
 }
@@ -110,11 +110,11 @@ async function findEnvironment({ service: { client }, account, app }: AtApp, nam
 }
 
 /** Those with this name, and those whose id ends with it: a name that looks like an id does not hide another's id. */
-export const called = (all: readonly resources.Environment[], named: string): resources.Environment[] => [
+export const called = (all: readonly Environment[], named: string): Environment[] => [
   ...new Set([...all.filter(({ displayName }) => displayName === named), ...endingWith(all, named)]),
 ]
 
-const inWords = (all: readonly resources.Environment[]): string =>
+const inWords = (all: readonly Environment[]): string =>
   all.map((one) => `${one.displayName} (${lastPart(one)})`).join(', ') || 'none'
 
 /** `accounts/default/apps/shop` is `shop`. */

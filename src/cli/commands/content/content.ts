@@ -1,12 +1,12 @@
 /** What changed in the content of the CMS between two builds. */
-import { ENVIRONMENT } from '../../../client/index.ts'
-import { type resources, shortId } from '../../../contract/index.ts'
+import { type ContentDiff, ENVIRONMENT } from '../../../client/index.ts'
+import { shortId } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { oneLine, when } from '../../output/rows.ts'
 import { tailIn, wholeId } from '../../project/ids.ts'
 import { atEnvironment } from '../../project/where.ts'
 
-type Diff = resources.ContentDiff
+type Diff = ContentDiff
 
 export async function diffContent(call: ClientCall): Promise<undefined> {
   const [first = '', second = ''] = call.positionals

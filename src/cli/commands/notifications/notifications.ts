@@ -1,5 +1,11 @@
 /** Notification targets of an account, and what was sent to them. */
-import { ACCOUNT } from '../../../client/index.ts'
+import {
+  ACCOUNT,
+  type IssuedNotificationTarget,
+  type NewNotificationTarget,
+  type NotificationDelivery,
+  type NotificationTarget,
+} from '../../../client/index.ts'
 import { LIMITS, optionText, Refused, type resources, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import type { Service } from '../../connection/service.ts'
@@ -11,8 +17,8 @@ import { atAccount, lastPart } from '../../project/where.ts'
 import { secretFromStdin } from '../variables/variable-pairs.ts'
 import { NOTICES, TARGETS, wordOf } from './kinds.ts'
 
-type Target = resources.NotificationTarget
-type Delivery = resources.NotificationDelivery
+type Target = NotificationTarget
+type Delivery = NotificationDelivery
 
 export async function listTargets(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
@@ -42,7 +48,7 @@ export async function createTarget(call: ClientCall): Promise<undefined> {
   const address = given ?? (await readAddress(call, kind))
   const about = textsOf(options.about).map((each) => NOTICES[each as keyof typeof NOTICES])
   const apps = textsOf(options['only-app'])
-  const body: resources.NewNotificationTarget = {
+  const body: NewNotificationTarget = {
     displayName: optionText(options, 'name') ?? word,
     kind,
     ...(kind === 'EMAIL' ? { addresses: address.split(',').map((each) => each.trim()) } : { url: address }),
@@ -104,7 +110,7 @@ export async function deleteTarget(call: ClientCall): Promise<undefined> {
   printResult(call, {}, `Deleted '${name}'.`)
 }
 
-function printIssued(call: ClientCall, issued: resources.IssuedNotificationTarget, summary: string) {
+function printIssued(call: ClientCall, issued: IssuedNotificationTarget, summary: string) {
   printResult(call, issued, summary)
   if (issued.secret && !call.options.json)
     call.terminal.say(`The key of its signatures, shown this once: ${oneLine(textOf(issued.secret))}`)

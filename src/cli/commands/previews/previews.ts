@@ -1,6 +1,6 @@
 /** Previews of an app: environments of a branch. `headland deploy --preview` and pushes make them. */
-import { APP, ENVIRONMENT } from '../../../client/index.ts'
-import { LIMITS, optionText, type resources, UsageError } from '../../../contract/index.ts'
+import { APP, type App, type ChangedPreviewSettings, ENVIRONMENT, type Environment } from '../../../client/index.ts'
+import { LIMITS, optionText, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { changeWithEtag } from '../../etag-change.ts'
 import { finishInSight } from '../../operation.ts'
@@ -9,8 +9,6 @@ import { idFor } from '../../output/people.ts'
 import { factsOf, oneLine, printList, printResult, when } from '../../output/rows.ts'
 import { environmentIn } from '../../project/resource-names.ts'
 import { type AtApp, atApp, called, lastPart } from '../../project/where.ts'
-
-type Environment = resources.Environment
 
 export async function listPreviews(call: ClientCall): Promise<undefined> {
   const found = (await environmentsOf(await atApp(call))).filter(isPreview)
@@ -56,7 +54,7 @@ export async function previewSettings(call: ClientCall): Promise<undefined> {
   await show(call, at, changed)
 }
 
-async function settingsIn({ options }: ClientCall, at: AtApp): Promise<resources.ChangedPreviewSettings> {
+async function settingsIn({ options }: ClientCall, at: AtApp): Promise<ChangedPreviewSettings> {
   if (options.enable && options.disable) throw new UsageError('--enable or --disable, not both')
   const [from, secrets] = [optionText(options, 'from'), optionText(options, 'secrets')]
   const [maxCount, idleDays] = [optionText(options, 'max-count'), optionText(options, 'idle-days')]
@@ -69,7 +67,7 @@ async function settingsIn({ options }: ClientCall, at: AtApp): Promise<resources
   }
 }
 
-async function show(call: ClientCall, at: AtApp, { previews }: resources.App): Promise<undefined> {
+async function show(call: ClientCall, at: AtApp, { previews }: App): Promise<undefined> {
   if (call.options.json) return void call.terminal.print(JSON.stringify(previews))
   const { enabled, environment, secrets, maxCount, idleDays } = previews
   const chosen = (await environmentsOf(at)).find(({ name }) => name === environment)

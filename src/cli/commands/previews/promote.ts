@@ -1,6 +1,6 @@
 /** Makes what is live in one environment live in another one of the same app. */
-import { ENVIRONMENT } from '../../../client/index.ts'
-import { EXIT, requiredOption, type resources } from '../../../contract/index.ts'
+import { ENVIRONMENT, type Promotion } from '../../../client/index.ts'
+import { EXIT, requiredOption } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { followBuild } from '../../follow-build.ts'
 import { listenForInterrupts } from '../../interrupts.ts'
@@ -11,8 +11,6 @@ import { oneLine } from '../../output/rows.ts'
 import { environmentIn } from '../../project/resource-names.ts'
 import { atApp } from '../../project/where.ts'
 import { environmentsOf, oneOf } from './previews.ts'
-
-type Promotion = resources.Promotion
 
 export async function promote(call: ClientCall): Promise<number> {
   const { terminal, options, positionals } = call

@@ -1,5 +1,5 @@
 /** Publishes of an environment: from the call to what visitors get. */
-import { ENVIRONMENT } from '../../../client/index.ts'
+import { ENVIRONMENT, type Publish } from '../../../client/index.ts'
 import { optionText, type resources, table } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { changeWithEtag } from '../../etag-change.ts'
@@ -25,7 +25,7 @@ export async function listPublishes(call: ClientCall): Promise<undefined> {
   if (found.hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }
 
-const rowOf = ({ terminal }: ClientCall, one: resources.Publish) => ({
+const rowOf = ({ terminal }: ClientCall, one: Publish) => ({
   called: when(terminal, one.callTime),
   trigger: textOf(one.trigger),
   state: one.late ? `${textOf(one.state)}, late` : textOf(one.state),

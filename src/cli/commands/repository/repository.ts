@@ -1,14 +1,12 @@
 /** The repository elsewhere that an environment follows. */
-import { ENVIRONMENT } from '../../../client/index.ts'
-import { names, optionText, type resources, UsageError } from '../../../contract/index.ts'
+import { ENVIRONMENT, type NewRepository, type Repository } from '../../../client/index.ts'
+import { names, optionText, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { makeSure, numberIn } from '../../options.ts'
 import { factsOf, oneLine, printResult, when } from '../../output/rows.ts'
 import { atEnvironment } from '../../project/where.ts'
 import { secretFromStdin } from '../variables/variable-pairs.ts'
 import { PROVIDERS } from './providers.ts'
-
-type Repository = resources.Repository
 
 export async function showRepository(call: ClientCall): Promise<undefined> {
   const { service, names: path } = await atEnvironment(call)
@@ -88,7 +86,7 @@ function facts({ terminal }: ClientCall, found: Repository): Record<string, stri
 }
 
 /** What the options say, but for the token. */
-function givenIn({ options }: ClientCall): Pick<resources.NewRepository, 'branch' | 'provider' | 'pollMinutes'> {
+function givenIn({ options }: ClientCall): Pick<NewRepository, 'branch' | 'provider' | 'pollMinutes'> {
   const provider = optionText(options, 'provider') as keyof typeof PROVIDERS | undefined
   const [branch, poll] = [optionText(options, 'branch'), optionText(options, 'poll')]
   return {

@@ -1,6 +1,6 @@
 /** Schedules of an environment: rebuilds and purges at the times of a cron expression. */
-import { ENVIRONMENT } from '../../../client/index.ts'
-import { LIMITS, optionText, type resources, UsageError } from '../../../contract/index.ts'
+import { ENVIRONMENT, type Schedule } from '../../../client/index.ts'
+import { LIMITS, optionText, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { makeSure } from '../../options.ts'
 import { oneLine, printList, printResult, when } from '../../output/rows.ts'
@@ -8,8 +8,6 @@ import { endingWith } from '../../project/ids.ts'
 import { namesIn } from '../../project/resource-names.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../../project/where.ts'
 import { ACTIONS } from './actions.ts'
-
-type Schedule = resources.Schedule
 
 export async function listSchedules(call: ClientCall): Promise<undefined> {
   const found = await read(await atEnvironment(call))

@@ -2,7 +2,8 @@
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { LIMITS, names, type resources, UsageError } from '../../../contract/index.ts'
+import type { ShellVariable } from '../../../client/index.ts'
+import { LIMITS, names, UsageError } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { ENV_FILE_BYTES, readEnv } from '../../project/env-file.ts'
 
@@ -10,7 +11,7 @@ const KEY = new RegExp(String(names.variableKey.pattern))
 const FAULTS_SHOWN = 5
 
 /** Of two with the same key the later one wins. */
-export async function readPairs(call: ClientCall, given: readonly string[]): Promise<resources.ShellVariable[]> {
+export async function readPairs(call: ClientCall, given: readonly string[]): Promise<ShellVariable[]> {
   const pairs = new Map<string, string>()
   const withoutValue = given.filter((one) => !one.includes('='))
   // Only one value can be read from stdin.
@@ -26,7 +27,7 @@ export async function readPairs(call: ClientCall, given: readonly string[]): Pro
 }
 
 /** The variables of a dotenv file, by the rules of Node's own `--env-file`. Errors name the lines that cannot be read. */
-export async function readPairsIn(folder: string, file: string): Promise<resources.ShellVariable[]> {
+export async function readPairsIn(folder: string, file: string): Promise<ShellVariable[]> {
   const { entries, faults } = readEnv(await textOf(resolve(folder, file), file))
   const refused = entries.flatMap(({ line, key, value }) => {
     const why = faultOf(key, value)
@@ -43,7 +44,7 @@ export async function readPairsIn(folder: string, file: string): Promise<resourc
 }
 
 /** Refuses what the service would refuse, before anything is created. Of two with the same key the later one wins. */
-export function checkVariables(given: readonly resources.ShellVariable[]): resources.ShellVariable[] {
+export function checkVariables(given: readonly ShellVariable[]): ShellVariable[] {
   const variables = [...new Map(given.map((one) => [one.key, one])).values()]
   for (const { key, value } of variables) {
     const fault = faultOf(key, value)

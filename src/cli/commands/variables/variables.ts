@@ -1,7 +1,7 @@
 /** Variables that an app gets when it is built and when it runs. */
 import { didYouMean } from '../../../base/index.ts'
-import { ENVIRONMENT } from '../../../client/index.ts'
-import { optionText, type resources, UsageError, type VariableKind } from '../../../contract/index.ts'
+import { ENVIRONMENT, type Environment } from '../../../client/index.ts'
+import { optionText, UsageError, type VariableKind } from '../../../contract/index.ts'
 import type { ClientCall } from '../../command.ts'
 import { finishInSight } from '../../operation.ts'
 import { printList, printResult } from '../../output/rows.ts'
@@ -69,7 +69,7 @@ async function change(call: ClientCall, at: AtEnvironment, { words, ...change }:
 }
 
 /** When the change takes effect. A restart does not change what was written into pages while they were built. */
-async function effectOf({ service }: AtEnvironment, { build }: resources.Environment): Promise<string> {
+async function effectOf({ service }: AtEnvironment, { build }: Environment): Promise<string> {
   if (!build) return 'The first build takes it up.'
   const { plan } = await service.client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: buildIn(build) })
   const isStatic = (plan?.output as { kind?: unknown } | undefined)?.kind === 'static'

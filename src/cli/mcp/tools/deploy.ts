@@ -1,7 +1,8 @@
 /** Deploys a folder of this machine. Only folders that the user has named may be sent: an agent may be talked into sending others. */
 import { realpath, stat } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
-import { LIMITS, type resources, schema, UsageError } from '../../../contract/index.ts'
+import type { Operation } from '../../../client/index.ts'
+import { LIMITS, schema, UsageError } from '../../../contract/index.ts'
 import { filesOf } from '../../archive/files.ts'
 import { withArchive } from '../../archive/pack.ts'
 import { describeFolder, uploadDescribed } from '../../output/described.ts'
@@ -60,7 +61,7 @@ export const DEPLOY_TOOL: Tool = {
       const sending = { signal: context.signal, described, report, onProgress: progressOf(context) }
       const operation = await withArchive(
         source.files,
-        (archive) => uploadDescribed<resources.Operation>(at.service, at.environment.name, archive, sending),
+        (archive) => uploadDescribed<Operation>(at.service, at.environment.name, archive, sending),
         context.signal,
       )
       return followed(context, at, operation, given)

@@ -1,6 +1,6 @@
 /** Tools that read: apps, environments, builds, deployments, requests, pages. */
-import { ACCOUNT, ENVIRONMENT, type Environment } from '../../../client/index.ts'
-import { type resources, schema } from '../../../contract/index.ts'
+import { ACCOUNT, type Deployment, ENVIRONMENT, type Environment } from '../../../client/index.ts'
+import { schema } from '../../../contract/index.ts'
 import { environmentAt } from '../../commands/trace.ts'
 import { atAccount, lastPart } from '../../project/where.ts'
 import { facts } from '../results.ts'
@@ -151,7 +151,7 @@ export const shown = (environment: Environment) => ({
   variables: environment.shellVariables.map(({ key }) => key),
 })
 
-const deployment = (one: resources.Deployment) => ({
+const deployment = (one: Deployment) => ({
   deployment: lastPart(one),
   state: one.state,
   build: idIn(one.build),

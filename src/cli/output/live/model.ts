@@ -2,7 +2,8 @@
  * What a live view of a deploy shows, as a plain value, and how each event changes it. Times are those of the service: the
  * difference between its clock and this one is learned from the newest line of the log.
  */
-import { beginsChecking, type resources } from '../../../contract/index.ts'
+import type { Build, Operation } from '../../../client/index.ts'
+import { beginsChecking } from '../../../contract/index.ts'
 import type { LogLine } from '../log-lines.ts'
 import { waitingInWords } from '../waiting.ts'
 
@@ -56,7 +57,7 @@ export function uploading(model: Model, sentBytes: number, totalBytes: number, n
 }
 
 /** The service has the upload, or the request for a rebuild. */
-export function accepted(model: Model, { metadata }: resources.Operation, nowMs: number): Model {
+export function accepted(model: Model, { metadata }: Operation, nowMs: number): Model {
   const createMs = Date.parse(metadata.createTime)
   const offsetMs = createMs - nowMs
   const passedMs = offsetMs - model.offsetMs
@@ -65,7 +66,7 @@ export function accepted(model: Model, { metadata }: resources.Operation, nowMs:
 }
 
 /** The state of the operation. The log, which is ahead of it, decides where it knows more. */
-export function polled(model: Model, { metadata }: resources.Operation, nowMs: number): Model {
+export function polled(model: Model, { metadata }: Operation, nowMs: number): Model {
   const seen = { ...model, isConnected: true }
   if (metadata.phase === 'QUEUED') return { ...seen, queue: waitingInWords(metadata) }
   const isAhead = indexOf(metadata.phase as StepName) > lastIndex(model)
@@ -87,7 +88,7 @@ export function logged(model: Model, line: LogLine, nowMs: number): Model {
 export const connection = (model: Model, isConnected: boolean): Model => ({ ...model, isConnected })
 
 /** It is over: the last step ends, and the times are those that the service has measured. */
-export function ended(model: Model, build: resources.Build | undefined, nowMs: number): Model {
+export function ended(model: Model, build: Build | undefined, nowMs: number): Model {
   const steps = closed(model.steps, nowMs + model.offsetMs)
   return { ...model, steps: build ? measured(steps, build) : steps }
 }
@@ -104,7 +105,7 @@ function closed(steps: readonly Step[], timeMs: number): Step[] {
 }
 
 /** The check of pages is a part of STARTING, as the service measures it. */
-function measured(steps: readonly Step[], { durations, createTime, startTime }: resources.Build): Step[] {
+function measured(steps: readonly Step[], { durations, createTime, startTime }: Build): Step[] {
   const msOf = ({ startMs, endMs = startMs }: Step) => endMs - startMs
   const checking = steps.find(({ name }) => name === 'CHECKING')
   const starting = (durations as Partial<Record<string, number>>).STARTING

@@ -2,7 +2,8 @@
  * The progress of a deploy as a live view: steps, times and the end of the log, drawn in place. When it is over, the steps stay,
  * and the result is told as in a pipe.
  */
-import { type resources, shortId } from '../../../contract/index.ts'
+import type { Build } from '../../../client/index.ts'
+import { shortId } from '../../../contract/index.ts'
 import { secondsInWords } from '../figures.ts'
 import { type Report, type Success, totalSeconds } from '../report.ts'
 import { createTextReport, sayWarnings } from '../report-text.ts'
@@ -40,7 +41,7 @@ export function createLiveReport(terminal: Terminal): Report {
   }
 
   /** The view collapses to what is worth keeping. */
-  function finish(build: resources.Build | undefined, { isFailed }: { isFailed: boolean }) {
+  function finish(build: Build | undefined, { isFailed }: { isFailed: boolean }) {
     close()
     model = ended(model, build, Date.now())
     for (const line of summaryOf(model, { isFailed })) {
@@ -48,7 +49,7 @@ export function createLiveReport(terminal: Terminal): Report {
     }
   }
 
-  const wholeLog = ({ name }: Pick<resources.Build, 'name'>) =>
+  const wholeLog = ({ name }: Pick<Build, 'name'>) =>
     say(paint('dim', `The whole log: headland logs --build ${oneLine(shortId(name))}`))
 
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { holds } from '../../../../test/support/fuzz.ts'
-import type { resources } from '../../../contract/index.ts'
+import type { Build, Operation } from '../../../client/index.ts'
 import type { LogLine } from '../log-lines.ts'
 import { lineWidth, textOf } from './lines.ts'
 import { accepted, connection, ended, logged, type Model, polled, START, uploading } from './model.ts'
@@ -13,7 +13,7 @@ const MIB = 1024 ** 2
 const SIZE = { columns: 60, rows: 23 }
 
 const operation = (metadata: object) =>
-  ({ metadata: { phase: 'QUEUED', createTime: new Date(NOW).toISOString(), ...metadata } }) as resources.Operation
+  ({ metadata: { phase: 'QUEUED', createTime: new Date(NOW).toISOString(), ...metadata } }) as Operation
 
 const line = (phase: string, seconds: number, text: string, stream: LogLine['stream'] = 'service'): LogLine => ({
   number: 1,
@@ -164,7 +164,7 @@ test('when it is over, the steps are kept with the times that the service has me
     createTime: new Date(NOW).toISOString(),
     startTime: new Date(NOW + 1500).toISOString(),
     durations: { UNPACKING: 0.2, PLANNING: 0.3, INSTALLING: 4, STARTING: 2.5, SWITCHING: 0.1 },
-  } as unknown as resources.Build
+  } as unknown as Build
   const over = summaryOf(ended(switching, build, NOW + 7500), { isFailed: false }).map(textOf)
   assert.deepEqual(over, [
     '  ✓ Waiting          1.5 s',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { resources } from '../../../contract/index.ts'
+import type { Activity, Environment, TrafficPoint } from '../../../client/index.ts'
 import type { Watched } from '../../all-environments.ts'
 import { lineWidth, textOf } from '../live/lines.ts'
 import { describe, type State } from './environment-state.ts'
@@ -22,7 +22,7 @@ function watched(app: string, facts: object = {}, activity: object = {}): Watche
     createTime: at(9000),
     updateTime: at(8000),
     ...facts,
-  } as unknown as resources.Environment
+  } as unknown as Environment
   const doing = {
     name: `${nameOf(app)}/activity`,
     liveTime: at(7200),
@@ -31,7 +31,7 @@ function watched(app: string, facts: object = {}, activity: object = {}): Watche
     points: [],
     ...activity,
   }
-  return { environment, activity: doing as unknown as resources.Activity }
+  return { environment, activity: doing as unknown as Activity }
 }
 
 const build = (state: string, more: object = {}) => ({
@@ -121,7 +121,7 @@ function sample(seconds: number, [before, now]: [number, number], minute = MINUT
       hits: requests / 2,
       errors: 0,
       p95Ms: 12,
-    }) as resources.TrafficPoint
+    }) as TrafficPoint
   return {
     atMs: minute + seconds * 1000,
     points: new Map([[NAME, [pointOf(minute - 60_000, before), pointOf(minute, now)]]]),

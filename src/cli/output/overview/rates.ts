@@ -2,10 +2,10 @@
  * How much each environment is visited now, out of counts of minutes that were read every few seconds. Pure. The edges report every
  * few seconds, so a rate is that of the last ten and not of the time since the last look.
  */
-import type { resources } from '../../../contract/index.ts'
+import type { TrafficPoint } from '../../../client/index.ts'
 
-type Counts = Pick<resources.TrafficPoint, 'requests' | 'hits' | 'errors'>
-type Points = readonly resources.TrafficPoint[]
+type Counts = Pick<TrafficPoint, 'requests' | 'hits' | 'errors'>
+type Points = readonly TrafficPoint[]
 
 /** What was read at one time: the last minute and the current one, by the name of the activity. */
 export type Sample = { atMs: number; points: ReadonlyMap<string, Points> }
