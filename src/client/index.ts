@@ -1,10 +1,8 @@
 /** What the command line uses in addition. */
 export { textOf } from './bodies.ts'
 export { headersOf } from './client.ts'
-export { errorIn, parseJson, secondsIn } from './errors.ts'
-export { createEventParser } from './event-parser.ts'
-export { lineIn, notALog } from './log-lines.ts'
+export { errorIn, secondsIn } from './errors.ts'
+export { notALog } from './log-lines.ts'
 export { untilDone } from './operations.ts'
 export * from './public.ts'
-export { ACCOUNT, AddressError, APP, addressOf, type CallOptions, type RouteName } from './route-types.ts'
-export { type EventForm, type FollowOptions, followEvents, lastNumber, readLines } from './streams.ts'
+export { ACCOUNT, AddressError, APP, addressOf, type RouteName } from './route-types.ts'

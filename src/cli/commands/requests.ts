@@ -3,6 +3,7 @@ import { bytesInWords, printableLine } from '../../base/index.ts'
 import { ENVIRONMENT, notALog, type RequestRecord, type RequestRecordList } from '../../client/index.ts'
 import { EXIT, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { noAnswer } from '../connection/failures.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { numberIn } from '../options.ts'
 import { logOfApp } from '../output/log-lines.ts'
@@ -146,7 +147,7 @@ function checked(given: unknown): RequestRecord {
   const isOfNumbers = [number, status, durationMs, bytes, omitted].every((one) => Number.isFinite(one))
   const texts = [time, method, path, cache, outcome, client, id ?? '']
   const isOfTexts = Array.isArray(parameters) && [...texts, ...parameters].every((one) => typeof one === 'string')
-  if (!isOfNumbers || !isOfTexts || Number.isNaN(Date.parse(time as string))) throw notALog()
+  if (!isOfNumbers || !isOfTexts || Number.isNaN(Date.parse(time as string))) throw noAnswer(notALog().message)
   const fields = { number, time, method, path, parameters, status, durationMs, bytes, cache, outcome, client, omitted }
   return { ...fields, ...(id === undefined ? {} : { id }) } as RequestRecord
 }
