@@ -33,7 +33,8 @@ const CANCEL_MS = 5000
 export async function followBuild(followed: Followed): Promise<number> {
   const { service, operation, report, terminal, interrupts } = followed
   const { build } = operation.metadata
-  const readBuild = () => service.client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path: buildIn(build) })
+  const path = buildIn(build)
+  const readBuild = () => service.client.call(`GET ${ENVIRONMENT}/builds/{build}`, { path })
   const over = new AbortController()
   const signal = AbortSignal.any([interrupts.signal, over.signal])
   let answered: Promise<void> = Promise.resolve()
