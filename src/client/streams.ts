@@ -34,12 +34,12 @@ const TIMEOUTS: Timeouts = {
 }
 
 /** What the events of a stream hold: rising numbers, by which it is resumed. `read` throws where one is not of this form. */
-export type EventForm<Item> = { event: string; read(data: string): Item; query?: Query | undefined }
+export type EventForm<Item> = { event: string; read(data: string): Item }
 
 /** Ends when the log does; a log of a running app has no end. Throws when the service refuses, or is away for too long. */
 export async function* followEvents<Item extends { number: number }>(
   ask: Ask,
-  { event: wanted, read, query = {} }: EventForm<Item>,
+  { event: wanted, read }: EventForm<Item>,
   { after = 0, signal, hasEnd = true, onConnection, timeouts }: FollowOptions,
 ): AsyncGenerator<Item> {
   const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...TIMEOUTS, ...timeouts }
@@ -48,7 +48,7 @@ export async function* followEvents<Item extends { number: number }>(
   let lostAt: number | undefined
   for (;;) {
     try {
-      for await (const { event, data } of eventsOf(ask, { last, silenceMs, signal, query })) {
+      for await (const { event, data } of eventsOf(ask, { last, silenceMs, signal })) {
         if (lostAt !== undefined) onConnection?.(true)
         lostAt = undefined
         wait = pauseMs
@@ -79,13 +79,13 @@ function isRefusal(error: unknown): boolean {
   return error.status >= 300 && error.status < 500 && error.status !== 408 && error.status !== 429
 }
 
-type Connection = { last: number; silenceMs: number; signal: AbortSignal; query: Query }
+type Connection = { last: number; silenceMs: number; signal: AbortSignal }
 
 /** One connection. Its first event is `open`, so that the caller sees when it is established. */
-async function* eventsOf(ask: Ask, { last, silenceMs, signal, query }: Connection): AsyncGenerator<ServerEvent> {
+async function* eventsOf(ask: Ask, { last, silenceMs, signal }: Connection): AsyncGenerator<ServerEvent> {
   const headers = { accept: 'text/event-stream', ...(last > 0 ? { 'last-event-id': String(last) } : {}) }
   const take = createEventParser()
-  for await (const text of textOf(ask, { headers, signal, query }, silenceMs)) {
+  for await (const text of textOf(ask, { headers, signal, query: {} }, silenceMs)) {
     if (text === undefined) yield { event: 'open', data: '' }
     else yield* take(text)
   }
