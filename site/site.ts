@@ -94,7 +94,7 @@ export async function makeSite({ versions, base }: Given): Promise<Site> {
 
 /** The README of a folder is the first page of its list. */
 function groupsOf({ sections, pages }: ManualPages, reference: readonly Entry[]): Group[] {
-  const [guides, ...others] = sections.map(({ title, address, isFolded, pages: own }): Group => {
+  const groups = sections.map(({ title, address, isFolded, pages: own }): Group => {
     const entries = own.map(({ address: at, title: words }) => ({ address: at, title: words }))
     const overview = pages.has(address) || isFolded ? [{ address, title: 'Overview' }] : []
     return { title, isFolded, entries: [...overview, ...entries] }
@@ -104,8 +104,8 @@ function groupsOf({ sections, pages }: ManualPages, reference: readonly Entry[])
     isFolded: true,
     entries: reference.map(({ address, title }) => ({ address, title: address === API ? 'Overview' : title })),
   }
-  const [commands, operating, ...rest] = others
-  return [guides, commands, api, operating, ...rest].filter((group) => group !== undefined)
+  const at = groups.findIndex(({ title }) => title === 'Reference')
+  return groups.toSpliced(at + 1, 0, api)
 }
 
 /** The pages before and after it in its section. Pages that are looked up, one at a time, have none. */

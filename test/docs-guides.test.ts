@@ -1,4 +1,4 @@
-/** Every guide ends with what to do if it does not work, in one form, and names no reason that the service does not have. */
+/** Every guide and tutorial ends with what to do if it does not work, in one form, and names no reason that the service does not have. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROBLEMS } from '../src/contract/index.ts'
@@ -12,7 +12,7 @@ const [FEWEST, MOST] = [3, 6]
 const STATES = ['WAITING_FOR_DNS']
 
 /** All but the list of them. */
-const guides = (await guidePages()).filter((page) => /^docs\/guides\/(?!README)/.test(page))
+const guides = (await guidePages()).filter((page) => /^docs\/(?:guides|tutorials)\/(?!README)/.test(page))
 
 /** Without blocks of code, in which a line may begin with hashes. */
 const headingsOf = (text: string): string[] =>

@@ -6,15 +6,19 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { TIMEOUT_MS } from './until.ts'
 
 export const TOP = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Relative to the project folder: the README, the guides, and the pages for operators. */
+/** Pages that are longer than a guide, and end in something real. Each has a test of its own. */
+export const TUTORIALS = 'docs/tutorials'
+
+/** Relative to the project folder: the README, the guides, the pages for operators, and the tutorials. */
 export async function guidePages(): Promise<string[]> {
-  const folders = ['docs/guides', 'docs/operate']
+  const folders = ['docs/guides', 'docs/operate', TUTORIALS]
   const found = await Promise.all(
     folders.map(async (folder) => (await readdir(join(TOP, folder))).map((name) => `${folder}/${name}`)),
   )
@@ -59,7 +63,10 @@ export async function shellIn(folder: string, home: string, environment: Record<
 
 const BETWEEN = '----- next block -----'
 
-const scriptOf = (blocks: readonly string[]): string => `set -euo pipefail\n${blocks.join(`\necho '${BETWEEN}'\n`)}`
+const scriptOf = (blocks: readonly string[], pause = ''): string =>
+  `set -euo pipefail\n${blocks.join(`\necho '${BETWEEN}'${pause}\n`)}`
+
+const printedBy = (stdout: string): string[] => stdout.split(`${BETWEEN}\n`).map((text) => text.trim())
 
 /**
  * What each block printed. Fails with everything that was printed if one of them fails. The first command that reads
@@ -75,7 +82,49 @@ export async function runBlocks(blocks: readonly string[], shell: Shell, input =
   const { stdout } = await running.catch((error) => {
     throw new Error(`${error.message}\n${error.stdout}`)
   })
-  return stdout.split(`${BETWEEN}\n`).map((text) => text.trim())
+  return printedBy(stdout)
+}
+
+/** The same, where the reader does something else after each block but the last, such as a click in a browser. */
+export async function runBlocksWith(
+  blocks: readonly string[],
+  shell: Shell,
+  { input = '', between }: { input?: string; between(printed: readonly string[]): unknown },
+): Promise<string[]> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS * blocks.length)
+  // It goes on with the next block when it has read a line there.
+  const script = scriptOf(blocks, '; read -r <&3')
+  const child = spawn('bash', ['-c', script], {
+    cwd: shell.folder,
+    env: shell.environment,
+    signal,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  })
+  const goOn = child.stdio[3] as Writable
+  child.stdin?.end(input)
+  let [stdout, stderr, seen] = ['', '', 0]
+  const ended = Promise.withResolvers<void>()
+  child.on('error', ended.reject)
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    const printed = printedBy(stdout).slice(0, -1)
+    if (printed.length === seen) return
+    seen = printed.length
+    Promise.resolve(between(printed)).then(() => goOn.write('\n'), ended.reject)
+  })
+  child.on('close', (code) => {
+    if (code === 0) ended.resolve()
+    else ended.reject(new Error(`ended with ${code}:\n${stderr}\n${stdout}`))
+  })
+  try {
+    await ended.promise
+  } finally {
+    child.kill()
+  }
+  return printedBy(stdout)
 }
 
 export type Typed = [question: RegExp, answer: string]

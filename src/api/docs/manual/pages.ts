@@ -35,6 +35,12 @@ const TOP = fileURLToPath(new URL('../../../..', import.meta.url))
 
 const SECTIONS = [
   { folder: 'guides', title: 'Guides', about: 'Deploy an app, keep it fresh, give it a domain.', isFolded: false },
+  {
+    folder: 'tutorials',
+    title: 'Tutorials',
+    about: 'From nothing to something real: a site with its CMS, a machine, an agency.',
+    isFolded: false,
+  },
   { folder: 'reference', title: 'Reference', about: 'Commands, errors, limits, settings.', isFolded: false },
   {
     folder: 'operate',
