@@ -3,12 +3,15 @@
  * machine with HTTPS and a backup. Settings and DNS are those of the page, too.
  */
 import assert from 'node:assert/strict'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { variableName } from '../../../src/config.ts'
+import { frontDoor, untilSecure } from '../../support/certificates/front-door.ts'
+import { NEEDS_PEBBLE } from '../../support/certificates/pebble.ts'
 import { type Scope, temporaryFolder } from '../../support/folder.ts'
-import { blocksOf, commandsOf, readPage, runBlocks, shellIn } from '../../support/guides.ts'
+import { blocksOf, commandsOf, readPage, runBlocks, shellIn, typeBlocks } from '../../support/guides.ts'
+import { startForwardProxy } from '../../support/machine/forward-proxy.ts'
 import { databaseSettings } from '../../support/postgres/databases.ts'
 import { siteAnswer } from '../../support/service/environment.ts'
 import { startService, type TestService } from '../../support/service/service.ts'
@@ -22,6 +25,12 @@ function settingsOf(page: string): Record<string, string> {
   const settings: Record<string, unknown> = JSON.parse(block?.text ?? assert.fail('the page has settings'))
   return Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableName(key), String(value)]))
 }
+
+/** What the records of a page lead to, which is this machine here. */
+const namesIn = (page: string): string[] =>
+  blocksOf(page)
+    .filter(({ language }) => language === 'dns')
+    .flatMap(({ text }) => [...text.matchAll(/^(\S+)\.\s+A\s/gm)].map(([, name = '']) => name))
 
 /** A folder and a home of a reader at the machine. */
 async function readerOf(t: Scope, service: TestService, more: Record<string, string> = {}) {
@@ -108,3 +117,77 @@ describe('an agency with ten clients', () => {
     for (const round of rounds) assert.match(round, / live /)
   })
 })
+
+describe('a machine of your own', NEEDS_PEBBLE, () => {
+  const PAGE = 'docs/tutorials/own-machine.md'
+  const [PORTAL, SITE] = ['headland.example.com', 'www.example.com']
+  const ends: (() => unknown)[] = []
+  const file = { after: (end: () => unknown) => void ends.unshift(end) }
+  let tlsPort: number
+  let printed: string
+
+  before(async () => {
+    const page = await readPage(PAGE)
+    const door = await frontDoor(file, settingsOf(page))
+    tlsPort = door.tlsPort
+    for (const name of namesIn(page)) door.dns.zone.set(name, ['127.0.0.1'])
+    const service = await door.start()
+    const shell = await readerOf(file, service, {
+      ...door.settings,
+      ...(await waysTo(file, door)),
+    })
+    const config = join(shell.environment.HOME ?? '', 'headland.json')
+    await writeFile(config, blocksOf(page).find(({ language }) => language === 'json')?.text ?? '')
+    const blocks = commandsOf(page).map((block) =>
+      block.replaceAll('/etc/headland/headland.json', config).replaceAll('/var/lib/headland', service.dataDir),
+    )
+    const { email, password } = service.owner()
+    printed = await typeBlocks(blocks, shell, [
+      [/E-mail address[^\n]*: $/, email],
+      [/Password: $/, password],
+      [/(?:\]: |\[Y\/n\] )$/, ''],
+    ])
+  })
+  after(async () => {
+    for (const end of ends) await end()
+  })
+
+  test('the portal and the site have certificates of the CA', async (t) => {
+    for (const name of [PORTAL, SITE]) {
+      const socket = await untilSecure(t, tlsPort, name)
+      assert.match(String(socket.getPeerCertificate().issuer.CN), /Pebble/)
+    }
+  })
+
+  test('the commands show both certificates', () => {
+    assert.match(printed, new RegExp(`${PORTAL} .*ISSUED`))
+    assert.match(printed, new RegExp(`${SITE} +valid`))
+  })
+
+  test('the site is served under its own name over HTTPS, and plain HTTP leads there', () => {
+    assert.match(printed, /<h1>On my own machine/)
+    assert.match(printed, /^HTTP\/1\.1 308 .*\s+location:.*https:\/\/www\.example\.com:/m)
+  })
+
+  test('the backup is whole, and was restored with its database', () => {
+    assert.match(printed, /is whole, in /)
+    assert.match(printed, /is restored to /)
+    assert.match(printed, /^blobs .*headland\.db/m)
+  })
+})
+
+/**
+ * The reader's curl and command line reach the ports of this machine, which are not 80 and 443 here, and trust the CA of
+ * the test.
+ */
+async function waysTo(t: Scope, { httpPort, tlsPort, pebble }: Awaited<ReturnType<typeof frontDoor>>) {
+  const root = join(await temporaryFolder(t), 'root.pem')
+  await writeFile(root, await pebble.root())
+  const [plain, secure] = [httpPort, tlsPort].map((port) => startForwardProxy(t, { to: `127.0.0.1:${port}` }))
+  return {
+    http_proxy: `http://${(await plain)?.host}`,
+    HTTPS_PROXY: `http://${(await secure)?.host}`,
+    NODE_EXTRA_CA_CERTS: root,
+    CURL_CA_BUNDLE: root,
+  }
+}

@@ -19,7 +19,7 @@ export async function frontDoor(t: Scope, more: Record<string, string> = {}) {
   const [httpPort, tlsPort] = [await freePort(), await freePort()]
   // Every name leads here.
   const dns = await startDns(t, { [PORTAL]: ['127.0.0.1'], '*.sites.example.com': ['127.0.0.1'] })
-  const pebble = await startPebble(t, { httpPort, tlsPort, dns: dns.address })
+  const pebble = await startPebble(t, { httpPort, tlsPort, dns: dns.address, rootPort: await freePort() })
   const [dataDir, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
   const caFile = join(folder, 'ca.pem')
   await writeFile(caFile, pebble.ca)
@@ -36,7 +36,7 @@ export async function frontDoor(t: Scope, more: Record<string, string> = {}) {
     ...more,
   }
   const start = () => startService(t, { dataDir, settings })
-  return { httpPort, tlsPort, pebble, dns, start }
+  return { httpPort, tlsPort, pebble, dns, settings, start }
 }
 
 /** Resolves when a visitor gets a certificate for this name, to a connection. */

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
 import { makeCertificate } from '../edge/tls.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { until } from '../until.ts'
@@ -27,6 +28,8 @@ export type Pebble = {
   directory: string
   /** PEM that its own server is checked against. */
   ca: string
+  /** PEM of the root of what it issues, if it was told to show it. */
+  root(): Promise<string>
   /** What it wrote. */
   log(): string
   pid: number
@@ -43,6 +46,8 @@ type Options = {
   /** HMAC keys by id: accounts must be bound to one of them. */
   external?: Record<string, string>
   port?: number
+  /** Where its root is shown. */
+  rootPort?: number
 }
 
 export async function startPebble(t: Scope, options: Options): Promise<Pebble> {
@@ -58,6 +63,7 @@ export async function startPebble(t: Scope, options: Options): Promise<Pebble> {
     JSON.stringify({
       pebble: {
         listenAddress: `127.0.0.1:${port}`,
+        managementListenAddress: options.rootPort ? `127.0.0.1:${options.rootPort}` : '',
         certificate: file('cert.pem'),
         privateKey: file('key.pem'),
         httpPort,
@@ -89,7 +95,8 @@ export async function startPebble(t: Scope, options: Options): Promise<Pebble> {
     assert.equal(child.exitCode, null, log)
     return answers(directory, own.cert)
   }, 'pebble answers')
-  return { directory, ca: own.cert, log: () => log, pid: child.pid ?? 0, stop }
+  const root = () => read(`https://localhost:${options.rootPort}/roots/0`, own.cert)
+  return { directory, ca: own.cert, root, log: () => log, pid: child.pid ?? 0, stop }
 }
 
 const answers = (url: string, ca: string): Promise<boolean> =>
@@ -98,6 +105,11 @@ const answers = (url: string, ca: string): Promise<boolean> =>
       resolve(false),
     )
   })
+
+async function read(url: string, ca: string): Promise<string> {
+  const [response] = await once(get(url, { ca, agent: false }), 'response')
+  return readText(response)
+}
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
