@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { commandsOf, guidePages, readPage, TOP, TUTORIALS } from './support/guides.ts'
 
 const INDEX = `${TUTORIALS}/README.md`
-/** The tests that may run the commands of one. */
-const RUNNERS = ['test/e2e/operate/tutorials*.test.ts', 'test/frameworks/*.ts']
+/** Where the tests are that run the commands. */
+const RUNNERS = ['test/e2e/**/*.ts', 'test/frameworks/*.ts', 'test/suites/*.ts']
 
 const tutorials = (await guidePages()).filter((page) => page.startsWith(`${TUTORIALS}/`) && page !== INDEX)
 
