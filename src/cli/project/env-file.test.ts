@@ -48,6 +48,50 @@ test('lines that Node would skip or cut are reported with their numbers', () => 
   assert.deepEqual(entries, [{ line: 7, key: 'D', value: '4' }])
 })
 
+test('a file of `vercel env pull` is read as Vercel writes it: quotes within values, line ends as \\n', () => {
+  const text = `# Created by Vercel CLI
+CMS_URL="https://cms.example.com/?a=b#c"
+EMPTY=""
+JSON="{"a":"b"}"
+KEY="-----BEGIN-----\\nAB=CD\\n"
+OWN=added by hand
+`
+  const { entries, faults } = readEnv(text)
+  assert.deepEqual(faults, [])
+  assert.deepEqual(Object.fromEntries(entries.map(({ key, value }) => [key, value])), {
+    CMS_URL: 'https://cms.example.com/?a=b#c',
+    EMPTY: '',
+    JSON: '{"a":"b"}',
+    KEY: '-----BEGIN-----\nAB=CD\n',
+    OWN: 'added by hand',
+  })
+  assert.deepEqual(
+    entries.map(({ line }) => line),
+    [2, 3, 4, 5, 6],
+  )
+  // Without the first line it is a file by someone else, in which that would be a mistake.
+  assert.equal(readEnv('JSON="{"a":"b"}"').faults.length, 1)
+})
+
+test('a secret that Vercel keeps back is reported, and its place holder never becomes the value', () => {
+  const { entries, faults } = readEnv('# Created by Vercel CLI\nA="1"\nTOKEN="[SENSITIVE]"\n')
+  assert.deepEqual(entries, [{ line: 2, key: 'A', value: '1' }])
+  assert.match(faults[0]?.why ?? '', /^has TOKEN, whose value Vercel keeps back/)
+  assert.equal(faults[0]?.line, 3)
+})
+
+test('a file of `netlify env:list --json` is read, whatever is in the values', () => {
+  const variables = { A: 'b#c "d"', LINES: 'one\ntwo', EMPTY: '' }
+  const { entries, faults } = readEnv(JSON.stringify(variables, null, 2))
+  assert.deepEqual(faults, [])
+  assert.deepEqual(Object.fromEntries(entries.map(({ key, value }) => [key, value])), variables)
+  assert.deepEqual(
+    readEnv('{"my-name": "1", "N": 1}').faults.map(({ why }) => /my-name|has N, whose value is no text/.test(why)),
+    [true, true],
+  )
+  assert.match(readEnv('{"A": "1"').faults[0]?.why ?? '', /not JSON to its end/)
+})
+
 test('a file with a line that cannot be used is refused before anything is sent, and the line is named', async (t) => {
   const folder = await temporaryFolder(t)
   const refusal = async (text: string): Promise<string> => {

@@ -1,12 +1,11 @@
 /**
  * Files with variables, as `.env`. Values are parsed as by Node's own `--env-file`. Node skips lines that it cannot read, and
- * takes an indented comment for a name; here such lines are reported as faults.
+ * takes an indented comment for a name; here such lines are reported as faults. What other hosts export is read as they
+ * write it.
  */
 import { parseEnv } from 'node:util'
 import { LIMITS, names } from '../../contract/index.ts'
-
-export type EnvEntry = { line: number; key: string; value: string }
-export type EnvFault = { line: number; why: string }
+import { type EnvEntry, type EnvFault, isJson, isOfVercel, readJson, readLineOfVercel } from './exported-variables.ts'
 
 /** More than all variables of an environment take, with comments. */
 export const ENV_FILE_BYTES = 2 * LIMITS.variableTotalBytes
@@ -17,15 +16,18 @@ const HEAD = /^[ \t]*(?:export[ \t]+)?([^=\n]*?)[ \t]*=[ \t]*/
 /** Of several lines with the same name the last counts. */
 export function readEnv(given: string): { entries: EnvEntry[]; faults: EnvFault[] } {
   const text = given.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n')
+  if (isJson(text)) return readJson(text)
+  const lineOf = isOfVercel(text) ? readLineOfVercel : () => undefined
   const entries = new Map<string, EnvEntry>()
   const faults: EnvFault[] = []
   for (let [start, line] = [0, 1]; start < text.length; ) {
-    const found = readAt(text, start)
+    const found = lineOf(text.slice(start, endOfLine(text, start)), start) ?? readAt(text, start)
     if ('why' in found) faults.push({ line, why: found.why })
     else if (found.key !== undefined) {
       // Set anew, so that the order is that of the lines that count.
       entries.delete(found.key)
-      entries.set(found.key, { line, key: found.key, value: valueIn(text.slice(found.from, found.end)) })
+      const value = 'value' in found ? found.value : valueIn(text.slice(found.from, found.end))
+      entries.set(found.key, { line, key: found.key, value })
     }
     line += text.slice(start, found.end + 1).split('\n').length - 1
     start = found.end + 1

@@ -12,7 +12,8 @@ import { countInWords } from '../output/figures.ts'
 import type { Report } from '../output/report.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { confirm } from '../questions.ts'
-import { type EnvEntry, readEnv } from './env-file.ts'
+import { readEnv } from './env-file.ts'
+import type { EnvEntry } from './exported-variables.ts'
 import { NotPlain, readSmallFile } from './small-files.ts'
 
 export const EXAMPLE_FILES = ['.env.example', '.env.sample', '.env.template', '.env.local.example'] as const
