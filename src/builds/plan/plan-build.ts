@@ -1,6 +1,7 @@
 /** Makes the plan of a build from the files of an app. Pure: no clock, no network, no disk. */
 import { Problem } from '../../contract/index.ts'
 import { FRAMEWORKS } from './frameworks/index.ts'
+import { namedCommandHint } from './frameworks/named-folder.ts'
 import { serverIn } from './frameworks/serve.ts'
 import { STATIC_FOLDERS } from './frameworks/static.ts'
 import { packageManagerOf, planInstall } from './package-managers/index.ts'
@@ -53,7 +54,7 @@ function nothingRecognised(project: Project): Problem {
       : 'a script build or start in package.json, a file server.js or one that its main names'
   const folders = STATIC_FOLDERS.filter((folder) => folder !== '.').map((folder) => `${folder}/`)
   const message = `The app has nothing that defines how to build or serve it. Looked for and not found ${where}: ${missing}; an index.html, there or in ${folders.join(', ')}.`
-  return new Problem('PLAN_FAILED', [message, ...hintsOf(project)].join(' '))
+  return new Problem('PLAN_FAILED', [message, namedCommandHint(project) ?? [], hintsOf(project)].flat().join(' '))
 }
 
 const MAX_HINTS = 5

@@ -205,6 +205,38 @@ for (const { claim, app, framework, build, start, folder } of [...SCRIPTS, ...NO
   })
 }
 
+const publishing = (folder: string): App => ({ 'netlify.toml': `[build]\npublish = "${folder}"\n` })
+const NAMED: [claim: string, app: App, folder: string][] = [
+  ['publish of netlify.toml', { ...publishing('site/'), 'site/a.html': '', 'index.html': '' }, 'site'],
+  ['a slash at its beginning', { ...publishing('/web/site'), 'web/site/index.html': '' }, 'web/site'],
+  ['outputDirectory of vercel.json', { 'vercel.json': { outputDirectory: 'www' }, 'www/index.html': '' }, 'www'],
+  ['a folder that is not there counts for nothing', { ...publishing('site'), 'public/index.html': '' }, 'public'],
+  ['nor does one outside of the app', { ...publishing('../site'), 'index.html': '' }, '.'],
+  ['nor does a file that cannot be read', { 'netlify.toml': '[build', 'vercel.json': '{', 'index.html': '' }, '.'],
+]
+
+for (const [claim, app, folder] of NAMED)
+  test(`files of a project that was at another host: ${claim}`, async () => {
+    const plan = await planOf(app)
+    assert.deepEqual([plan.framework, plan.output.folder], ['static', folder])
+  })
+
+test('the folder that another host was told is looked for before the usual ones, and the top is never published', async () => {
+  const built = { 'package.json': { scripts: { build: 'node build.js' } } }
+  const { output, detectedBy } = await planOf({ ...built, ...publishing('generated') })
+  assert.ok(output.kind === 'static')
+  assert.deepEqual([output.folder, output.candidates], ['generated', ['dist', 'build', 'out', '_site', 'public']])
+  assert.ok(detectedBy.includes("netlify.toml says publish: 'generated'"), String(detectedBy))
+  assert.equal((await planOf({ ...built, ...publishing('.') })).output.folder, 'dist')
+})
+
+test('a project with nothing but the build command of another host is told where to put it', async () => {
+  assert.match(
+    await problemOf({ 'netlify.toml': '[build]\ncommand = "hugo"\n', 'content/a.md': '' }),
+    /netlify\.toml says command: 'hugo'\. .* make it the script headland-build/,
+  )
+})
+
 test('a static output ignores start, and takes headland-start and wpe-start at their word', async () => {
   assert.equal((await planOf(viteApp({ start: 'vite' }))).output.kind, 'static')
   assert.equal((await planOf(viteApp({ start: 'my-server' }))).output.kind, 'static')

@@ -9,6 +9,7 @@ import {
   startScript,
 } from '../project/scripts.ts'
 import { type Framework, filesIn, firstDependencyOf } from './framework.ts'
+import { HOST_FILES, namedFolder } from './named-folder.ts'
 import { serverIn } from './serve.ts'
 import { BUILT_FOLDERS } from './static.ts'
 
@@ -21,7 +22,7 @@ const BUILDS_WORKSPACES =
 
 export const unknown: Framework = {
   name: 'unknown',
-  reads: [],
+  reads: HOST_FILES,
 
   choose(project) {
     const build = buildCommand(project)
@@ -39,7 +40,11 @@ export const unknown: Framework = {
         ? 'no script starts it, so the build leaves files to serve'
         : `the script ${script} starts a server for development, so the build leaves files to serve`,
     )
-    const [folder, ...candidates] = BUILT_FOLDERS
+    const named = namedFolder(project)
+    // The top has the sources, and what was installed: it is never published.
+    const isNamed = named !== undefined && named.folder !== '.'
+    if (isNamed) because.push(named.because)
+    const [folder, ...candidates] = isNamed ? [...new Set([named.folder, ...BUILT_FOLDERS])] : BUILT_FOLDERS
     const singlePage = firstDependencyOf(project, SINGLE_PAGE_TOOLS) !== undefined
     return { because, build, caches, output: filesIn(folder, { candidates, singlePage }) }
   },
