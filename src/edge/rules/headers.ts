@@ -33,6 +33,9 @@ export function checkHeaderName(written: string): string {
   if (!TOKEN.test(name)) throw new RuleRefused(`${quoted(written)} is not the name of a header.`)
   if (name === 'set-cookie')
     throw new RuleRefused('Set-Cookie cannot be set: browsers and proxies store files for all visitors.')
+  // At Netlify it asks for a password. Sent as a header, it would show the passwords to everyone.
+  if (name === 'basic-auth')
+    throw new RuleRefused('Basic-Auth protects nothing here: give the environment a password instead.')
   if (OF_EDGE.has(name) || name.startsWith('proxy-'))
     throw new RuleRefused(`${quoted(written)} cannot be changed, because the edge sets it itself.`)
   return name

@@ -82,6 +82,13 @@ test('a header that cannot be set is a warning with its line, and the others of 
   )
 })
 
+test('a password of Netlify is not sent to visitors as a header, and its warning does not repeat it', () => {
+  const { rules, warnings } = compile({ _headers: '/private/*\n  Basic-Auth: ann:s3cret\n' })
+  assert.equal(rules, undefined)
+  assert.match(warnings.join(), /^_headers, line 2: Basic-Auth protects nothing here/)
+  assert.doesNotMatch(warnings.join(), /s3cret/)
+})
+
 test('netlify.toml: a table that cannot be applied is a warning with the line where it begins', () => {
   const { rules, warnings } = compile({
     'netlify.toml': `[build]
