@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { sign } from '../../../scripts/release/sign.ts'
+import { ciTutorialSuite } from '../../suites/ci-tutorial.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { blocksOf, readPage } from '../../support/guides.ts'
 import { installPackage, makeRelease, packElsewhere, run } from '../../support/package.ts'
@@ -233,6 +234,8 @@ test('the documentation comes with the package, and the service serves it', asyn
     assert.match(await answer.text(), /<h1/)
   }
 })
+
+ciTutorialSuite({ service, tarball: release.package, path: path.machines })
 
 test('an example is deployed by the command of the package, and its site is there again after a restart', async () => {
   const project = join(await temporaryFolder({ after }), 'my-site')

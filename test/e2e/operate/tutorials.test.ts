@@ -1,7 +1,7 @@
 /**
  * The tutorials about moving here from another host: the files of the project and the commands are those of the page, and
  * the site answers as it did there. The projects need no packages; the page about Vercel is run with Next.js in
- * test/frameworks, too.
+ * test/frameworks, too. docs/tutorials/ci.md is run with the package that it installs, in package.test.ts.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

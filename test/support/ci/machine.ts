@@ -20,6 +20,7 @@ export async function startMachine(t: Scope, path: string): Promise<Machine> {
   const prefix = join(place, 'npm')
   await mkdir(join(place, 'home'))
   const environment = {
+    ...ofMachine(),
     HOME: join(place, 'home'),
     LANG: 'C.UTF-8',
     PATH: [join(prefix, 'bin'), path].join(delimiter),
@@ -33,14 +34,29 @@ export async function startMachine(t: Scope, path: string): Promise<Machine> {
 
   function bash(script: string, cwd: string, more: Record<string, string> = {}): Promise<Ended> {
     const flags = ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script]
-    const child = spawn('bash', flags, { cwd, env: { ...environment, ...more }, timeout: TIMEOUT_MS })
+    // In a group of its own, so that nothing is left of a command that does not end.
+    const child = spawn('bash', flags, { cwd, env: { ...environment, ...more }, detached: true })
+    const timer = setTimeout(() => child.pid && process.kill(-child.pid, 'SIGKILL'), TIMEOUT_MS)
     let printed = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += chunk))
     return new Promise((resolve, reject) => {
       child.once('error', reject)
-      child.once('close', (code) => resolve({ code, printed }))
+      child.once('close', (code) => {
+        clearTimeout(timer)
+        resolve({ code, printed })
+      })
     })
   }
 
   return { place, environment, bash }
+}
+
+/** How this machine reaches the registry of packages. */
+function ofMachine(): Record<string, string> {
+  const wanted = /^(?:npm_config_\w+|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|(?:https?|no)_proxy)$/i
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => wanted.test(entry[0]) && entry[1] !== undefined,
+    ),
+  )
 }

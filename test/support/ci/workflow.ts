@@ -24,7 +24,12 @@ export type Repository = { fullName: string; remote: string; apiUrl: string; sec
 
 const NOTHING_TO_DO = ['actions/setup-node@v4']
 
-export async function runWorkflow(machine: Machine, path: string, event: Event, repository: Repository): Promise<Ended> {
+export async function runWorkflow(
+  machine: Machine,
+  path: string,
+  event: Event,
+  repository: Repository,
+): Promise<Ended> {
   const workspace = join(machine.place, `work-${randomUUID()}`)
   const clone = ['git', 'clone', '--quiet', '--branch', event.branch, repository.remote, workspace].join(' ')
   const cloned = await machine.bash(clone, machine.place)
@@ -41,27 +46,23 @@ export async function runWorkflow(machine: Machine, path: string, event: Event, 
   const all: Ended = { code: 0, printed: '' }
   for (const job of Object.values<{ if?: string; steps: Step[] }>(workflow.jobs)) {
     const contexts: Contexts = { github, secrets: repository.secrets, steps: {} }
-    if (job.if !== undefined && !valueOf(job.if, contexts)) continue
-    const { code, printed } = await runSteps(machine, workspace, job.steps, environment, contexts)
+    if (job.if !== undefined && !evaluate(job.if, contexts)) continue
+    const { code, printed } = await runSteps({ machine, workspace }, job.steps, environment, contexts)
     all.printed += printed
     all.code ||= code
   }
   return all
 }
 
+type Place = { machine: Machine; workspace: string }
+
 type Contexts = Record<string, unknown> & { steps: Record<string, { outputs: Texts }> }
 
-async function runSteps(
-  machine: Machine,
-  workspace: string,
-  steps: readonly Step[],
-  environment: Texts,
-  contexts: Contexts,
-): Promise<Ended> {
+async function runSteps(place: Place, steps: readonly Step[], environment: Texts, contexts: Contexts): Promise<Ended> {
   let printed = ''
   for (const step of steps) {
     const env = { ...environment, ...filled(step.env, contexts) }
-    const { code, printed: text, outputs } = await runStep(machine, workspace, step, env, contexts)
+    const { code, printed: text, outputs } = await runStep(place, step, env, contexts)
     printed += text
     if (code !== 0) return { code, printed }
     if (step.id !== undefined) contexts.steps[step.id] = { outputs }
@@ -69,7 +70,8 @@ async function runSteps(
   return { code: 0, printed }
 }
 
-async function runStep(machine: Machine, workspace: string, step: Step, env: Texts, contexts: Contexts) {
+async function runStep(place: Place, step: Step, env: Texts, contexts: Contexts) {
+  const { machine, workspace } = place
   if (step.run !== undefined) {
     const file = join(machine.place, `output-${randomUUID()}`)
     await writeFile(file, '')
@@ -84,14 +86,22 @@ async function runStep(machine: Machine, workspace: string, step: Step, env: Tex
   const action = parse(await readFile(join(workspace, uses, 'action.yml'), 'utf8'))
   const given = filled(step.with, contexts)
   for (const name of Object.keys(given)) assert.ok(Object.hasOwn(action.inputs, name), `${uses} has no input ${name}`)
-  const defaults = Object.entries<{ default?: string }>(action.inputs).map(([name, input]) => [name, input.default ?? ''])
+  const defaults = Object.entries<{ default?: string }>(action.inputs).map(([name, input]) => [
+    name,
+    input.default ?? '',
+  ])
   const inner: Contexts = { inputs: { ...Object.fromEntries(defaults), ...given }, steps: {} }
-  const ended = await runSteps(machine, workspace, action.runs.steps, env, inner)
+  const ended = await runSteps(place, action.runs.steps, env, inner)
   const values = Object.entries<{ value: string }>(action.outputs).map(([name, { value }]) => [name, value])
   return { ...ended, outputs: filled(Object.fromEntries(values), inner) }
 }
 
-async function environmentOf(machine: Machine, workspace: string, event: Event, repository: Repository): Promise<Texts> {
+async function environmentOf(
+  machine: Machine,
+  workspace: string,
+  event: Event,
+  repository: Repository,
+): Promise<Texts> {
   const file = join(machine.place, `event-${randomUUID()}.json`)
   await writeFile(file, JSON.stringify(event.payload))
   const isRequest = event.name === 'pull_request'
@@ -109,14 +119,14 @@ const filled = (texts: Texts = {}, contexts: Contexts): Texts =>
   Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, filledText(text, contexts)]))
 
 const filledText = (text: string, contexts: Contexts): string =>
-  String(text).replaceAll(/\$\{\{(.+?)\}\}/g, (_, expression) => String(valueOf(expression, contexts) ?? ''))
+  String(text).replaceAll(/\$\{\{(.+?)\}\}/g, (_, expression) => String(evaluate(expression, contexts) ?? ''))
 
 /** `a.b.c`, `a || b` and `a == b`. What is not there is undefined, as in GitHub; a context that is not there is a mistake. */
-function valueOf(expression: string, contexts: Contexts): unknown {
+function evaluate(expression: string, contexts: Contexts): unknown {
   const [left = '', right] = expression.split('==')
-  if (right !== undefined) return valueOf(left, contexts) === valueOf(right, contexts)
+  if (right !== undefined) return evaluate(left, contexts) === evaluate(right, contexts)
   const [first = '', ...others] = expression.split('||')
-  if (others.length > 0) return valueOf(first, contexts) || valueOf(others.join('||'), contexts)
+  if (others.length > 0) return evaluate(first, contexts) || evaluate(others.join('||'), contexts)
   const [root = '', ...names] = expression.trim().split('.')
   assert.ok(Object.hasOwn(contexts, root), `there is no context ${root}`)
   return names.reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], contexts[root])
