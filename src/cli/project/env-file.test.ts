@@ -69,13 +69,13 @@ OWN=added by hand
     entries.map(({ line }) => line),
     [2, 3, 4, 5, 6],
   )
-  // Without the first line it is a file by someone else, in which that would be a mistake.
+  // Without that line it is a file by someone else, in which that would be a mistake.
   assert.equal(readEnv('JSON="{"a":"b"}"').faults.length, 1)
 })
 
 test('a secret that Vercel keeps back is reported, and its place holder never becomes the value', () => {
-  const { entries, faults } = readEnv('# Created by Vercel CLI\nA="1"\nTOKEN="[SENSITIVE]"\n')
-  assert.deepEqual(entries, [{ line: 2, key: 'A', value: '1' }])
+  const { entries, faults } = readEnv('A=1\n# Created by Vercel CLI\nTOKEN="[SENSITIVE]"\n')
+  assert.deepEqual(entries, [{ line: 1, key: 'A', value: '1' }])
   assert.match(faults[0]?.why ?? '', /^has TOKEN, whose value Vercel keeps back/)
   assert.equal(faults[0]?.line, 3)
 })

@@ -6,7 +6,8 @@ export type EnvFault = { line: number; why: string }
 
 const KEY = new RegExp(String(names.variableKey.pattern))
 
-export const isOfVercel = (text: string): boolean => text.startsWith('# Created by Vercel CLI\n')
+/** The line is the first one, unless there was a file already. */
+export const isOfVercel = (text: string): boolean => /^# Created by Vercel CLI$/m.test(text)
 
 /**
  * One line of `vercel env pull`, which starts at `start`. Each is `NAME="value"` with line ends as `\n` and `\r`. Quotes in
