@@ -19,7 +19,7 @@ import { pageOf, writeFiles } from '../support/tutorials.ts'
 
 const PAGE = 'docs/tutorials/ci.md'
 /** Where the page says that the package is. */
-const PACKAGE = 'https://files.example.com/headland-0.1.0.tgz'
+const PACKAGE = 'https://files.example.com/headland-0.2.0.tgz'
 const [WORKFLOW, CLOSED] = ['.github/workflows/headland.yml', '.github/workflows/headland-closed.yml']
 const NAME = 'acme/site'
 
