@@ -57,6 +57,7 @@ async function bundlePart(part: Part, { from, to, external }: Bundling): Promise
       seeRequire(),
       keepAddresses(to),
       listImports(imports),
+      writeAscii(),
     ],
   })
   const atStart = new Set<string>()
@@ -64,6 +65,7 @@ async function bundlePart(part: Part, { from, to, external }: Bundling): Promise
     dir: to,
     format: 'cjs',
     minify: false,
+    comments: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
     intro: ADDRESS_OF_FILE,
@@ -100,6 +102,24 @@ function follow(id: string, { next, into }: Following) {
   if (into.has(id)) return
   into.add(id)
   for (const one of next(id)) follow(one, { next, into })
+}
+
+/**
+ * V8 keeps the text of a program, in twice the memory where one character is of another alphabet. `String.raw` could tell an escape
+ * from its character, so it has to do without.
+ */
+function writeAscii(): Plugin {
+  return {
+    name: 'write-ascii',
+    renderChunk(code, { name }) {
+      if (/\.raw`[^`]*[^\0-\x7f]/.test(code)) throw new Error(`String.raw with a character beyond ASCII, in ${name}`)
+      const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+      return {
+        code: code.replace(/\\[\0-\x7f]|\\?([^\0-\x7f])/g, (one, unit) => (unit ? escaped(unit) : one)),
+        map: null,
+      }
+    },
+  }
 }
 
 function listImports(imports: Imports): Plugin {
