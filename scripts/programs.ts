@@ -104,22 +104,19 @@ function follow(id: string, { next, into }: Following) {
   for (const one of next(id)) follow(one, { next, into })
 }
 
-/**
- * V8 keeps the text of a program, in twice the memory where one character is of another alphabet. `String.raw` could tell an escape
- * from its character, so it has to do without.
- */
 function writeAscii(): Plugin {
-  return {
-    name: 'write-ascii',
-    renderChunk(code, { name }) {
-      if (/\.raw`[^`]*[^\0-\x7f]/.test(code)) throw new Error(`String.raw with a character beyond ASCII, in ${name}`)
-      const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-      return {
-        code: code.replace(/\\[\0-\x7f]|\\?([^\0-\x7f])/g, (one, unit) => (unit ? escaped(unit) : one)),
-        map: null,
-      }
-    },
-  }
+  return { name: 'write-ascii', renderChunk: (code) => ({ code: inAscii(code), map: null }) }
+}
+
+/**
+ * The same program in ASCII: V8 keeps its text, in twice the memory where one character is of another alphabet. `String.raw` could
+ * tell an escape from its character, so it has to do without.
+ */
+export function inAscii(code: string): string {
+  const raw = /\.raw`[^`]*[^\0-\x7f][^`]*`/.exec(code)
+  if (raw) throw new Error(`a character beyond ASCII in ${raw[0]}`)
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return code.replace(/\\[\0-\x7f]|\\?([^\0-\x7f])/g, (one, unit?: string) => (unit ? escaped(unit) : one))
 }
 
 function listImports(imports: Imports): Plugin {

@@ -4,7 +4,7 @@
  */
 
 import { flushCompileCache } from 'node:module'
-import { createListeners } from '../base/index.ts'
+import { createListeners, freeAfterStart } from '../base/index.ts'
 import type { JobSocket } from '../edge/index.ts'
 
 /** What the parent sends. */
@@ -53,7 +53,7 @@ export function createChildLife<Begin, Ready>({ endsAtSigterm = false } = {}) {
     begin: begin.promise,
     ready(ready: Ready) {
       send({ kind: 'ready', ready })
-      keepCompiled()
+      afterStart()
     },
     /** The process whose place this one takes has stopped, or waits to be replaced. */
     takeOverRequested: takeOver.promise,
@@ -82,10 +82,13 @@ function send(message: FromChild) {
 }
 
 /**
- * Writes what a start has compiled for the next start, if that is not kept already. At its end Node would write it too, but a
- * process may be killed, and after a long life it has forgotten what only its start needed.
+ * Writes what a start has compiled for the next start, if that is not kept already: at its end Node would write it too, but a
+ * process may be killed, and after a long life it has forgotten what only its start needed. Then frees what only the start needed.
  */
-export const keepCompiled = (): void => void setImmediate(flushCompileCache)
+export function afterStart() {
+  setImmediate(flushCompileCache)
+  freeAfterStart()
+}
 
 /** Runs the process until it is told to stop. An error at the start is for the parent to report. */
 export async function live(run: () => Promise<void>): Promise<void> {

@@ -16,7 +16,7 @@ import { type Config, formatListen } from '../settings.ts'
 import { version } from '../version.ts'
 import type { AgentReady } from './agent.ts'
 import { checkRoles } from './check-roles.ts'
-import { keepCompiled } from './child.ts'
+import { afterStart } from './child.ts'
 import type { ControlReady } from './control.ts'
 import { listenToOperators } from './operators.ts'
 import { replace } from './replace.ts'
@@ -162,7 +162,7 @@ export async function serve(config: Config, { program: first, commandOf, onDeath
     // Of several on one data folder, it is the one with the control process.
     if (running.control || config.controlAddresses.length > 0)
       operators = await listenToOperators({ path: filesIn(config.dataDir).serveSocket, log, reload })
-    keepCompiled()
+    afterStart()
     const edge = sockets.edges[0] && { edge: `http://${formatListen(sockets.edges[0].http.address)}` }
     return {
       addresses: running.control?.ready ?? { ...edge },

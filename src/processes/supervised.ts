@@ -38,6 +38,8 @@ export type SendSocket = (message: ToChild, handle: Handle) => void
 /** `isAsked`: it ended in order, as it does when it is told to. */
 type Exit = { isAsked: boolean }
 
+/** Threads share the memory that the C library keeps for later; each would keep some for itself. */
+const FEW_ARENAS = { MALLOC_ARENA_MAX: '1' }
 /** A process that is not ready within this time is ended. */
 const READY_MS = 300_000
 const PAUSE_MS = { first: 100, max: 5000 }
@@ -57,7 +59,7 @@ export async function supervise<Ready>(parts: Parts<Ready>) {
   async function launch(): Promise<{ ready: Ready; exited: Promise<Exit> }> {
     const [file = '', ...args] = command()
     const started = spawn(file, args, {
-      env: roleEnvironment(role),
+      env: { ...FEW_ARENAS, ...roleEnvironment(role) },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...sockets().map(({ handle }) => handle as never)],
     })
     child = started

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { runInThisContext } from 'node:vm'
 import { bundled, bundlesOf, newestOf, sourcesOf, stampOf } from '../../bin/bundle.js'
-import { PARTS } from '../../scripts/programs.ts'
+import { inAscii, PARTS } from '../../scripts/programs.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const EDGE = 'edge'
@@ -62,6 +63,20 @@ test('a checkout without a bundle, or with one that was cut off, runs its source
   assert.equal(bundled(top, EDGE), undefined)
   await rm(newestOf(top))
   assert.equal(bundled(top, EDGE), undefined)
+})
+
+test('a program in ASCII has the texts and patterns that it had', () => {
+  const code = String.raw`
+    const at = 'é'
+    ;[at, '\\é', '\é', "\n→", ${'`'}😀${'`'}, /[😀-😂]/u.test('😁'), /é\/→/.test('é/→'), { größe: 1 }.größe]`
+  const ascii = inAscii(code)
+  assert.match(ascii, /^[\0-\x7f]*$/)
+  assert.notEqual(ascii, code)
+  assert.deepEqual(runInThisContext(ascii), ['é', '\\é', 'é', '\n→', '😀', true, true, 1])
+})
+
+test('a program is not written in ASCII where it could tell an escape from a character', () => {
+  assert.throws(() => inAscii('String.raw`é`'), /beyond ASCII/)
 })
 
 for (const part of PARTS) {
