@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Mount } from '../engine.ts'
 import { formatAddress, formatRange, sizeOf } from './addresses.ts'
-import { NetworkError, run, TakenError } from './commands.ts'
+import { mustHave, NetworkError, TakenError } from './commands.ts'
 import { openForwarder } from './dns/forwarder.ts'
 import { resolverFileFor, watchResolvers } from './dns/resolvers.ts'
 import { guardedByTables } from './firewall/table.ts'
@@ -83,7 +83,7 @@ export async function openNetworks(options: NetworkOptions): Promise<Networks | 
   if (process.platform !== 'linux') return { missing: `${process.platform} has no network namespaces` }
   if (process.getuid?.() !== 0) return { missing: 'it takes root to make network namespaces' }
   try {
-    await Promise.all([run('ip', ['-V']), run('nft', ['--version']), run('setpriv', ['--version'])])
+    mustHave('ip', 'nft', 'setpriv')
     return await openAsRoot(options)
   } catch (error) {
     if (error instanceof TakenError) return { missing: error.message, isTaken: true }

@@ -5,14 +5,15 @@
  */
 import { pidNamespace, startTimeOf } from '../../base/index.ts'
 import { TakenError } from './commands.ts'
-import { hasTable, idsOfTables, removeTable } from './firewall/table.ts'
+import { idsOfTables, removeTable } from './firewall/table.ts'
 import { deleteLink, labelOf, linksLike } from './links.ts'
 import { interfacesOf } from './names.ts'
 
 /** Returns how many were found. The service's own table stays: it is replaced, so that there always is one. */
 export async function sweep(ownId: string): Promise<number> {
   let count = 0
-  for (const id of new Set([ownId, ...(await idsOfTables())])) {
+  const tables = await idsOfTables()
+  for (const id of new Set([ownId, ...tables])) {
     const { gatewayLink, namespaces } = interfacesOf(id)
     if (await isHeld(gatewayLink, id !== ownId)) {
       if (id === ownId) throw new TakenError('another service with the same data folder runs')
@@ -24,7 +25,7 @@ export async function sweep(ownId: string): Promise<number> {
       count++
     }
     await deleteLink(gatewayLink)
-    if (id === ownId ? await hasTable(id) : await removeTable(id)) count++
+    if (id === ownId ? tables.includes(id) : await removeTable(id)) count++
   }
   return count
 }
