@@ -25,6 +25,8 @@ export const filesIn = (dataDir: string) => ({
   images: join(dataDir, 'images'),
   /** Repositories for as long as git works on them, each in a folder of its own. */
   git: join(dataDir, 'git'),
+  /** Sockets by which a browser reaches the site that it takes a picture of. */
+  screenshots: join(dataDir, 'screenshots'),
   logs: join(dataDir, 'logs'),
   toolchain: join(dataDir, 'toolchain'),
   ballast: join(dataDir, 'ballast'),

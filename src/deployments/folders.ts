@@ -30,6 +30,8 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     values: (environmentId: string) => join(ofEnvironment(environmentId), 'values'),
     /** Files of earlier deployments that are still served. They belong to the service. */
     earlier: (environmentId: string) => join(ofEnvironment(environmentId), 'earlier'),
+    /** A picture of what is live. It belongs to the service. */
+    screenshot: (environmentId: string) => join(ofEnvironment(environmentId), 'screenshot'),
     runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),
     cacheOf: (environmentId: string) => join(ofEnvironment(environmentId), 'cache'),
 

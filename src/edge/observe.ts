@@ -1,4 +1,7 @@
-/** What is counted and recorded of each visit. Requests to an unknown host name belong to no environment, and are neither. */
+/**
+ * What is counted and recorded of each visit. Requests to an unknown host name belong to no environment, and are neither; nor are
+ * those of the service itself.
+ */
 import type { Socket } from 'node:net'
 import { createCounts } from './counts.ts'
 import type { PlainRequest } from './fast-path/request.ts'
@@ -39,6 +42,7 @@ export function createObserver({ forwarded }: { forwarded: Forwarded }) {
 
     /** For the fast path, with the whole response. */
     quick(target: Routed, request: PlainRequest, socket: Socket, wire: Wire) {
+      if (forwarded.isOurs(socket)) return
       const { kind, environment } = target
       const isAwaited = counts.quick(environment, request.target, wire)
       if (isAwaited && statusOf(wire) === 200 && isPageWire(wire) && forwarded.jobAddressOf(socket) === undefined)
@@ -47,7 +51,7 @@ export function createObserver({ forwarded }: { forwarded: Forwarded }) {
     },
 
     visit(target: Routed | undefined, visit: ReadVisit & { response: ObservedResponse }) {
-      if (!target) return
+      if (!target || forwarded.isOurs(visit.request.socket)) return
       const { environment } = target
       const counted = counts.begin(environment, visit.request.socket, visit.path)
       visit.response.onHead = (status, headers) => {

@@ -21,6 +21,7 @@ import {
   createRetrying,
   createScheduling,
   createStatuses,
+  openScreenshots,
   openState,
   openVisitorSide,
   runOnAgent,
@@ -117,7 +118,10 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
 
   // Operations are worked on from here on.
   const { mostVisited } = traffic
-  const deploying = createDeploying({ ...parts, appVariables, live, retention, mostVisited })
+  const screenshots = await openScreenshots({ ...parts, files, live, edge: begin.edge })
+  started.defer(() => screenshots.stop())
+  const { switched: onLive } = screenshots
+  const deploying = createDeploying({ ...parts, appVariables, live, retention, onLive, mostVisited })
   const { handlers, onEnd } = deploying
   const worker = startOperations({ config, log, database, handlers, onEnd, mayWork, isBuilding: isLocal })
   started.defer(() => worker.stop(GRACE_MS.worker))
@@ -178,6 +182,7 @@ async function start({ config, begin, started, mayWork, onDeath }: Parts): Promi
     retention,
     live,
     deploying,
+    screenshots,
     metrics,
     admission,
     requests,

@@ -39,6 +39,8 @@ type Parts = {
   appVariables: AppVariables
   live: Live
   retention: Retention
+  /** Called when visitors get a deployment. */
+  onLive?(environmentId: string): void
   /** The paths of an environment that visitors ask for most. */
   mostVisited(environmentId: string): Promise<string[]>
 }
@@ -71,6 +73,7 @@ export function createDeploying(parts: Parts) {
     pins,
     logs,
     publishing,
+    ...(parts.onLive ? { onLive: parts.onLive } : {}),
     onSwitched: rounds.switched,
   })
   const provision = createProvision({

@@ -13,6 +13,7 @@ import { createPublishes } from '../publishes/index.ts'
 import { createDomainChecks, createLookup } from '../reach/index.ts'
 import type { RequestLog } from '../request-log/index.ts'
 import { createCounts } from '../retention/index.ts'
+import type { Screenshots } from '../screenshots/index.ts'
 import type { Config } from '../settings.ts'
 import { statement } from '../storage/index.ts'
 import type { Regions } from '../swarm/index.ts'
@@ -46,6 +47,7 @@ export type RouteSources = GitModules & {
   live: Live
   retention: Retention
   deploying: Deploying
+  screenshots: Screenshots
   admission: Admission
   requests: Requests
   notifying: Notifying
@@ -151,6 +153,7 @@ export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: Ser
     requestLog,
     badges,
     examples: createExamples(),
+    screenshots: parts.screenshots,
     usage,
     diskSpace,
     counts,

@@ -19,7 +19,11 @@ export type ProgramConfig = {
   allowedNetworks: string[]
   weakIsolation: boolean
   bubblewrap: string
+  screenshotBrowser: ScreenshotBrowser
 }
+
+/** `usual`: one is looked for. */
+export type ScreenshotBrowser = 'usual' | 'off' | { path: string }
 
 /** Build tools start threads by the number of processors. */
 const PROCESSES = Math.max(512, 64 * availableParallelism())
@@ -59,4 +63,14 @@ export const PROGRAM_SETTINGS: { [K in keyof ProgramConfig]: Setting<ProgramConf
     parseBoolean,
   ),
   bubblewrap: setting('/usr/bin/bwrap', 'Path of bubblewrap.', (text) => resolve(text)),
+  screenshotBrowser: setting(
+    '',
+    'Path of a Chromium or Chrome that takes pictures of live sites for the portal, in the sandbox; if none is given, one is looked for where it usually is. `off`: no pictures are taken.',
+    parseScreenshotBrowser,
+  ),
+}
+
+function parseScreenshotBrowser(text: string): ScreenshotBrowser {
+  if (text === '') return 'usual'
+  return text === 'off' ? 'off' : { path: resolve(text) }
 }

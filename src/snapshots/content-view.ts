@@ -35,6 +35,8 @@ const STOP_MS = 5000
 
 /** Programs of the service that run inside the sandbox. */
 const PROGRAMS = fileURLToPath(new URL('./inside', import.meta.url))
+/** Of these, the one that makes certificates: it imports nothing of the service. */
+export const CERTIFICATE_PROGRAM = fileURLToPath(new URL('./inside/certificates.mjs', import.meta.url))
 const INSIDE = {
   node: '/headland/node',
   programs: '/headland/content',

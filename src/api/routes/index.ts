@@ -32,6 +32,7 @@ import type { RequestLog } from '../../request-log/index.ts'
 import type { Counts, DiskSpace, Usage } from '../../retention/index.ts'
 import type { Instances } from '../../runtime/index.ts'
 import type { Schedules } from '../../schedules/index.ts'
+import type { Screenshots } from '../../screenshots/index.ts'
 import type { Snapshots } from '../../snapshots/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
@@ -66,6 +67,7 @@ import { badgeRoutes } from './public/badge.ts'
 import { publishRoutes } from './publishes/publishes.ts'
 import { requestRoutes } from './requests.ts'
 import { scheduleRoutes } from './schedules.ts'
+import { screenshotRoutes } from './screenshots/screenshot.ts'
 import { sessionRoutes } from './session.ts'
 import { traceRoutes } from './trace.ts'
 import { trafficRoutes } from './traffic.ts'
@@ -115,6 +117,7 @@ export type RouteParts = {
   promote: Promote
   badges: Badges
   examples: Examples
+  screenshots: Screenshots
   notificationTargets: NotificationTargets
   connectedRepositories: ConnectedRepositories
   pushHooks: PushHooks
@@ -149,6 +152,7 @@ export function createRoutes(given: RouteParts): Route[] {
     ...environmentRoutes(parts),
     ...previewRoutes(parts),
     ...badgeRoutes(parts),
+    ...screenshotRoutes(parts),
     ...uploadRoutes(parts),
     ...exampleRoutes(parts),
     ...buildRoutes(parts),

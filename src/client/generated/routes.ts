@@ -248,6 +248,14 @@ export type Routes = {
     reply: string
   }
 
+  /** Read a picture of the live site, where this service takes pictures. For: viewer. */
+  'GET /v1/accounts/{account}/apps/{app}/environments/{environment}/screenshot': {
+    path: { account: string; app: string; environment: string }
+    query: Nothing
+    body: Nothing
+    reply: string
+  }
+
   /** Upload an archive: it is built and goes live. For: developer. */
   'POST /fu/v1/accounts/{account}/apps/{app}/environments/{environment}:upload': {
     path: { account: string; app: string; environment: string }
@@ -1175,6 +1183,7 @@ export type Routes = {
 /** Those that answer with text. */
 export const TEXT_ROUTES: readonly string[] = [
   'GET /v1/accounts/{account}/apps/{app}/environments/{environment}/badge.svg',
+  'GET /v1/accounts/{account}/apps/{app}/environments/{environment}/screenshot',
   'GET /v1/examples/{example}.zip',
   'GET /v1/accounts/{account}/apps/{app}/environments/{environment}/builds/{build}/log',
   'GET /v1/accounts/{account}/apps/{app}/environments/{environment}/logs',
@@ -1251,6 +1260,7 @@ export type Reason =
   | 'ROLE_TOO_WEAK'
   | 'ROUTE_NOT_FOUND'
   | 'SCHEDULE_NOT_FOUND'
+  | 'SCREENSHOT_NOT_FOUND'
   | 'STORAGE_UNAVAILABLE'
   | 'TOO_MANY_BADGES'
   | 'TOO_MANY_CHANGES'

@@ -46,6 +46,13 @@ export const ENVIRONMENT_PROBLEMS = {
     meaning: 'There is no content snapshot of that build.',
     todo: 'Switch `contentSnapshots` on and rebuild; an environment keeps the last ten snapshots.',
   }),
+  SCREENSHOT_NOT_FOUND: row({
+    http: 404,
+    status: 'NOT_FOUND',
+    fault: 'caller',
+    meaning: 'There is no picture of the site.',
+    todo: 'Nothing to mend: the message says why. Where one is being taken, ask again as `Retry-After` says.',
+  }),
   CONTENT_TOO_LARGE: row({
     http: 413,
     status: 'RESOURCE_EXHAUSTED',

@@ -33,6 +33,8 @@ type Parts = {
   pins: Pick<Pins, 'follow'>
   logs: Pick<LineLogs, 'nextNumber'>
   publishing?: Pick<Publishing, 'switching'>
+  /** Called when visitors get a deployment. */
+  onLive?(environmentId: string): void
   /** Called when a deployment is live, and the one before it has ended. */
   onSwitched?(environmentId: string): void
 }
@@ -85,6 +87,7 @@ export function createSwitch(parts: Parts) {
       )
       await routing.publish()
       await publish?.visible()
+      parts.onLive?.(environment.id)
       if (old !== deployment.id) await markLive(environment.id, deployment)
       const isReplaced = old !== null && old !== deployment.id
       const done = (isReplaced ? retire(environment.id, old) : Promise.resolve())

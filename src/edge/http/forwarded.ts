@@ -8,12 +8,19 @@ import { BlockList, isIP, type Socket } from 'node:net'
 import { clientNetwork, trimBlanks } from '../../http/index.ts'
 import { isEncrypted } from '../tls/encrypted.ts'
 
+/**
+ * The service itself has this address where it asks for a page, and is no visitor. It is one of the loopback: none but programs of
+ * this machine can have it.
+ */
+export const SERVICE_PEER = '127.83.72.1'
+
 export type Visitor = { address: string | undefined; protocol: 'http' | 'https' }
 
 export function createForwarded() {
   let trusted = new BlockList()
   let hasTrusted = false
   const jobs = new WeakSet<Socket>()
+  const ours = new WeakSet<Socket>()
   let ofJobs = new BlockList()
 
   const isTrusted = (peer: string, socket: Socket): boolean =>
@@ -28,7 +35,10 @@ export function createForwarded() {
     meet(socket: Socket) {
       const peer = peerOf(socket)
       if (peer !== undefined && isIP(peer) === 4 && ofJobs.check(peer, 'ipv4')) jobs.add(socket)
+      if (peer === SERVICE_PEER) ours.add(socket)
     },
+    /** Whether the service itself is at the other end, of a connection that was met. */
+    isOurs: (socket: Socket): boolean => ours.has(socket),
     /** Addresses, or ranges such as `10.0.0.0/8`. `jobNetwork` is the range in which builds and apps have their addresses. */
     trust(proxies: readonly string[], jobNetwork?: string) {
       trusted = listOf(proxies)

@@ -88,6 +88,8 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
   const env: Record<string, string | undefined> = {
     PATH: process.env.PATH,
     HEADLAND_DATA_DIR: dataDir,
+    // Where the machine has a browser, it would take a picture after every deploy.
+    HEADLAND_SCREENSHOT_BROWSER: 'off',
     ...chosen,
     ...given.settings,
   }
