@@ -3,6 +3,7 @@ import { useRef } from 'react'
 import { useList, useResource } from '../../api/data.ts'
 import { decisiveOperation, environmentState, isOfBuild, outcomeOf } from '../../api/live/state.ts'
 import type { Place } from '../../api/names.ts'
+import { type SitePicture, useSitePicture } from '../../api/site-picture.ts'
 import type { Build, Environment, Operation } from '../../api/types.ts'
 import { HeldNote, RetryNote } from '../../components/facts/held-note.tsx'
 import { OperationProgress, OperationView } from '../../components/facts/operation.tsx'
@@ -28,8 +29,10 @@ export default function OverviewPage({ place }: EnvironmentPageProps) {
   const { data: environment, problem, refresh } = useResource<Environment>(place.name)
   const operations = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: RECENT })
   const actions = useEnvironmentActions(place, environment?.freshness)
+  const picture = useSitePicture(place.name, stampOf(operations.items))
   // Shown once both are fetched: a part that arrives later would move the others.
-  const loaded = environment && operations.items ? { environment, operations: operations.items } : undefined
+  const loaded =
+    environment && operations.items && picture ? { environment, operations: operations.items, picture } : undefined
 
   return (
     <Page
@@ -50,21 +53,26 @@ export default function OverviewPage({ place }: EnvironmentPageProps) {
   )
 }
 
-type Loaded = { environment: Environment; operations: readonly Operation[] }
+type Loaded = { environment: Environment; operations: readonly Operation[]; picture: SitePicture }
 
-const isChangeable = ({ environment }: Loaded): boolean => environment.state !== 'DELETING'
+/** What went live last: its picture is taken from then on. */
+const stampOf = (operations: readonly Operation[] | undefined): string | undefined =>
+  operations && (operations.find(({ done, metadata }) => done && metadata.deployment)?.name ?? '')
 
-const Actions = ({ environment, operations, actions }: Loaded & { actions: EnvironmentActions }) => (
+const isChangeable = ({ environment }: Pick<Loaded, 'environment'>): boolean => environment.state !== 'DELETING'
+
+const Actions = ({ environment, operations, actions }: Omit<Loaded, 'picture'> & { actions: EnvironmentActions }) => (
   <ActionButtons actions={actions} canRebuild={environment.build !== '' || operations.some(isOfBuild)} />
 )
 
-function Content({ place, environment, operations }: Loaded & { place: Place }) {
+function Content({ place, environment, operations, picture }: Loaded & { place: Place }) {
   const { canWrite } = useSession()
   const running = operations.filter(({ done }) => !done)
   const isOld = useOld(operations)
   const telling = decisiveOperation(operations)
   const isEmpty = environment.state === 'EMPTY'
-  const details = <Details place={place} environment={environment} />
+  const isShown = !isEmpty && (picture.source !== undefined || picture.isPending)
+  const details = <Details place={place} environment={environment} picture={isShown ? picture : undefined} />
 
   return (
     <>
