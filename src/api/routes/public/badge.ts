@@ -1,5 +1,6 @@
 /** The state of an environment as a picture, for README files and dashboards: everyone may see it where it is switched on. */
 import type { Badges } from '../../../badges/index.ts'
+import { isKnownEtag } from '../../known-etag.ts'
 import { type Route, route } from '../../route.ts'
 
 const HEADERS = {
@@ -22,14 +23,9 @@ export const badgeRoutes = ({ badges }: { badges: Badges }): Route[] => [
     async handle({ params: { account, app, environment }, request, reply }) {
       const { svg, etag } = await badges.of({ account, app, environment }, request.ip)
       reply.headers({ ...HEADERS, etag })
-      if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      if (isKnownEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
       reply.type('image/svg+xml; charset=utf-8')
       return svg
     },
   }),
 ]
-
-/** Weak comparison, as RFC 9110 has it for reads. */
-const isKnown = (given: string | undefined, etag: string): boolean =>
-  given !== undefined &&
-  (given.trim() === '*' || given.split(',').some((one) => one.trim().replace(/^W\//, '') === etag))

@@ -1,6 +1,7 @@
 /** A picture of what visitors of a site see, for the members of its account. */
 import type { Environments } from '../../../apps/index.ts'
 import type { Screenshots } from '../../../screenshots/index.ts'
+import { isKnownEtag } from '../../known-etag.ts'
 import { type Route, route } from '../../route.ts'
 
 const HEADERS = {
@@ -28,13 +29,9 @@ export const screenshotRoutes = ({ environments, screenshots }: Parts): Route[] 
       const { png, etag } = await screenshots.of(found)
       const retryAfter = screenshots.retryAfter(found.id)
       reply.headers({ ...HEADERS, etag, ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) })
-      if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      if (isKnownEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
       reply.type('image/png')
       return png
     },
   }),
 ]
-
-/** Weak comparison, as RFC 9110 has it for reads. */
-const isKnown = (given: string | undefined, etag: string): boolean =>
-  given?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
