@@ -1,5 +1,5 @@
 /**
- * One picture of one site, by a browser in a sandbox of its own: without a network, with a user, memory, processes and time of its
+ * One picture of one site, by a browser in a sandbox of its own: as the user of the environment, without a network, with limits of its
  * own. It writes the picture to its stdout, so the service opens no file that a tenant's program has made.
  */
 import { randomUUID } from 'node:crypto'
