@@ -15,8 +15,8 @@ const PROGRAM = `
 test('an idle process frees what its start left behind', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM])
   try {
-    const [said] = await once(child.stdout.setEncoding('utf8'), 'data')
-    assert.equal(said, 'freed')
+    const [output] = await once(child.stdout.setEncoding('utf8'), 'data')
+    assert.equal(output, 'freed')
   } finally {
     child.kill('SIGKILL')
   }
