@@ -1,7 +1,6 @@
 /** The resources that the API returns and accepts. */
 
 import { etagOf, expectedEtag } from '../etag.ts'
-import { LIMITS } from '../limits.ts'
 import * as names from '../names.ts'
 import { role } from '../roles.ts'
 import {
@@ -14,17 +13,16 @@ import {
   object,
   oneOf,
   optional,
-  type Schema,
   type Static,
   string,
   time,
 } from '../schema.ts'
-import { variableKind } from '../variable-kinds.ts'
 import { badge } from './badge.ts'
 import { archive } from './build.ts'
 import { changedPromotionChecks, promotionCheck, promotionChecks } from './checks/promotion-checks.ts'
 import { INSTANCE_STATES } from './environment/activity.ts'
 import { learnedCaching } from './environment/learned-caching.ts'
+import { changedVariable, shellVariable, shownVariable, variableList } from './environment/variables.ts'
 import { heldDeployment, retry, suspiciousOutput } from './held.ts'
 import { latestBuild, latestOperation } from './latest.ts'
 import { TRIGGERS } from './operation.ts'
@@ -48,7 +46,9 @@ export * from './cluster.ts'
 export * from './credentials.ts'
 export * from './domain-checks.ts'
 export * from './environment/activity.ts'
+export * from './environment/domains.ts'
 export * from './environment/learned-caching.ts'
+export * from './environment/variables.ts'
 export * from './events.ts'
 export * from './examples/examples.ts'
 export * from './held.ts'
@@ -108,44 +108,6 @@ export const changedApp = object(
   { title: 'ChangedApp' },
 )
 export type ChangedApp = Static<typeof changedApp>
-
-/** Limits of size and count are not part of the schema: a request that exceeds them gets 413 with the limit. */
-const variableValue = string({
-  pattern: '^[^\\u0000\\p{Cs}]*$',
-  'x-form': 'must be valid Unicode text without a zero byte',
-  description: `Value, at most ${LIMITS.variableValueBytes} bytes; that of a secret is never shown again unless \`view=FULL\` is asked for.`,
-})
-
-export const shellVariable = object(
-  { key: names.variableKey, kind: optional(variableKind), value: variableValue },
-  { title: 'ShellVariable' },
-)
-export type ShellVariable = Static<typeof shellVariable>
-
-/** In a change, a variable without a value keeps the value it has: a list that was read can be sent back. */
-export const changedVariable = object(
-  { key: names.variableKey, kind: optional(variableKind), value: optional(variableValue) },
-  {
-    title: 'ChangedShellVariable',
-    description:
-      'Without a value, the variable keeps the one it has, and so with the kind. A secret becomes PLAIN only together with its value.',
-  },
-)
-export type ChangedVariable = Static<typeof changedVariable>
-
-export const shownVariable = object(
-  {
-    key: names.variableKey,
-    kind: variableKind,
-    value: optional(
-      string({ description: 'That of a secret only with `view=FULL`. The response of an operation has none.' }),
-    ),
-  },
-  { title: 'ShownShellVariable' },
-)
-export type ShownVariable = Static<typeof shownVariable>
-
-const variableList = <S extends Schema>(of: S) => array(of, { description: `At most ${LIMITS.variables}.` })
 
 export const newEnvironment = object(
   {
@@ -261,53 +223,6 @@ export type Environment = Static<typeof environment>
 
 /** The optional body of a deletion. */
 export const deletion = object({ etag: expectedEtag }, { title: 'Deletion' })
-
-/** Custom host names of one environment. */
-const domainNames = array(
-  string({
-    maxLength: 254,
-    description: 'A host name, as in `www.example.com`; one of IDNA may be written as it is read.',
-  }),
-  { description: `At most ${LIMITS.domains}. A name belongs to one environment of the instance.` },
-)
-
-const domainRedirect = object(
-  {
-    domain: string({ maxLength: 254, description: 'The host name that redirects; one of the list.' }),
-    to: string({
-      maxLength: 254,
-      description: 'Where it redirects to: another one of the list, which does not redirect itself.',
-    }),
-  },
-  { title: 'DomainRedirect' },
-)
-export type DomainRedirect = Static<typeof domainRedirect>
-
-export const newDomains = object(
-  {
-    domains: domainNames,
-    redirects: optional(
-      array(domainRedirect, {
-        description:
-          'All redirects. Left out, those stay whose two names are in the list. Visitors of `domain` get a 308 to the same path and query at `to`.',
-      }),
-    ),
-    etag: expectedEtag,
-  },
-  { title: 'NewDomains', description: 'The whole list.' },
-)
-export type NewDomains = Static<typeof newDomains>
-
-export const domains = object(
-  {
-    domains: array(string(), { description: 'In alphabetical order, as ASCII in lower case.' }),
-    redirects: array(domainRedirect, { description: 'Host names of the list that redirect to another one of it.' }),
-    nextPageToken: string({ description: 'Empty: there is one page.' }),
-    etag: etagOf('the list'),
-  },
-  { title: 'DomainList' },
-)
-export type Domains = Static<typeof domains>
 
 export const isolation = object(
   {
