@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { holds, nearly } from '../../test/support/fuzz.ts'
-import { readEntityTag, readEntityTags } from './entity-tags.ts'
+import { hasEntityTag, readEntityTag, readEntityTags } from './entity-tags.ts'
 
 test('one tag is read without its quotes, weak or strong', () => {
   assert.equal(readEntityTag('"abc"'), 'abc')
@@ -20,6 +20,12 @@ test('several tags are read in the order in which they stand, and empty places b
   for (const wrong of ['', ' ', ',', 'a', '"a" "b"', '"a", *', '*, "a"', '"a"; "b"', '"a",b', 'W/ "a"']) {
     assert.equal(readEntityTags(wrong), undefined, JSON.stringify(wrong))
   }
+})
+
+test('a client has a version when it names it, weak or strong, or any', () => {
+  for (const given of ['"a"', 'W/"a"', '"b", "a"', '*']) assert.ok(hasEntityTag(given, '"a"'), given)
+  for (const given of [undefined, '', 'a', '"b"', '"ab"', '"a', '"a" "b"'])
+    assert.ok(!hasEntityTag(given, '"a"'), given)
 })
 
 test('whatever is written as a list is read as it was meant, and anything else is refused or a list', async () => {

@@ -25,3 +25,9 @@ export function readEntityTags(text: string): EntityTags | undefined {
   }
   return tags.length > 0 ? tags : undefined
 }
+
+/** Whether a client has this version already, by the value of `If-None-Match`. */
+export function hasEntityTag(text: string | undefined, tag: string): boolean {
+  const known = text === undefined ? undefined : readEntityTags(text)
+  return known === '*' || (known?.includes(readEntityTag(tag) ?? '') ?? false)
+}

@@ -51,6 +51,7 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentRepositoryFetch: {},
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentRepositoryRegenerate: {},
   postWhV1AccountsAccountAppsAppEnvironmentsEnvironmentRepositoryPush: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentScreenshot: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentTrace: { query: '?url=/' },
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentClearCache: { body: { paths: ['/'] } },
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentBuilds: {},

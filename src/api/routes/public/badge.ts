@@ -1,6 +1,6 @@
 /** The state of an environment as a picture, for README files and dashboards: everyone may see it where it is switched on. */
 import type { Badges } from '../../../badges/index.ts'
-import { isKnownEtag } from '../../known-etag.ts'
+import { hasEntityTag } from '../../../http/index.ts'
 import { type Route, route } from '../../route.ts'
 
 const HEADERS = {
@@ -23,7 +23,7 @@ export const badgeRoutes = ({ badges }: { badges: Badges }): Route[] => [
     async handle({ params: { account, app, environment }, request, reply }) {
       const { svg, etag } = await badges.of({ account, app, environment }, request.ip)
       reply.headers({ ...HEADERS, etag })
-      if (isKnownEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      if (hasEntityTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
       reply.type('image/svg+xml; charset=utf-8')
       return svg
     },

@@ -1,7 +1,7 @@
 /** A picture of what visitors of a site see, for the members of its account. */
 import type { Environments } from '../../../apps/index.ts'
+import { hasEntityTag } from '../../../http/index.ts'
 import type { Screenshots } from '../../../screenshots/index.ts'
-import { isKnownEtag } from '../../known-etag.ts'
 import { type Route, route } from '../../route.ts'
 
 const HEADERS = {
@@ -29,7 +29,7 @@ export const screenshotRoutes = ({ environments, screenshots }: Parts): Route[] 
       const { png, etag } = await screenshots.of(found)
       const retryAfter = screenshots.retryAfter(found.id)
       reply.headers({ ...HEADERS, etag, ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) })
-      if (isKnownEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      if (hasEntityTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
       reply.type('image/png')
       return png
     },
