@@ -30,7 +30,7 @@ async function runNext(): Promise<void> {
   const file = waiting.shift()
   if (file === undefined) return
   const { isGood, printed } = await runFile(file)
-  // It says nothing about what is tested. A second crash does: something makes Docker crash.
+  // Swarm has a fault that does this at times when services are removed. A second crash is no accident.
   if (!isGood && !(printed.includes(CRASHED) && (await runFile(file)).isGood)) failed.push(file)
   return runNext()
 }
