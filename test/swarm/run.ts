@@ -11,6 +11,8 @@ import { runApart } from '../support/run-apart.ts'
 const TOP = join(import.meta.dirname, '../..')
 const OWN_NETWORK = join(TOP, 'test/support/machine/own-network.ts')
 const CONCURRENCY = 2
+/** Docker's swarm has a fault by which it crashes at times when services are removed. */
+const ATTEMPTS = 3
 const MINUTE_MS = 60_000
 /** Of one test or suite, and of a file. A busy machine needs half of it. */
 const MAX_MS = isLong ? { test: 60 * MINUTE_MS, file: 120 * MINUTE_MS } : { test: 15 * MINUTE_MS, file: 20 * MINUTE_MS }
@@ -29,9 +31,10 @@ process.exitCode = failed.length === 0 ? 0 : 1
 async function runNext(): Promise<void> {
   const file = waiting.shift()
   if (file === undefined) return
-  const { isGood, printed } = await runFile(file)
-  // Swarm has a fault that does this at times when services are removed. A second crash is no accident.
-  if (!isGood && !(printed.includes(CRASHED) && (await runFile(file)).isGood)) failed.push(file)
+  let left = ATTEMPTS
+  let outcome = await runFile(file)
+  while (!outcome.isGood && outcome.printed.includes(CRASHED) && --left > 0) outcome = await runFile(file)
+  if (!outcome.isGood) failed.push(file)
   return runNext()
 }
 
