@@ -8,7 +8,7 @@ import { type Files, nodeServer } from '../support/service/deploy.ts'
 import { createApp } from '../support/service/environment.ts'
 import type { Login, TestService } from '../support/service/service.ts'
 import { until } from '../support/until.ts'
-import { assertQuiet, ownerOf, startBrowser, type TestBrowser } from './portal.ts'
+import { assertQuiet, forgetComplaints, ownerOf, startBrowser, type TestBrowser } from './portal.ts'
 
 let service: TestService
 let as: Login
@@ -60,7 +60,7 @@ async function open<T>(page: Page, url: string, look: (answer: Response | null) 
       .then(look)
       .then(
         (value) => ({ value }),
-        () => undefined,
+        () => forgetComplaints(page),
       )
   return (await until(tried, `${url} is loaded`)).value
 }

@@ -148,6 +148,11 @@ export function assertQuiet(page: Page) {
   assert.deepEqual(complaints.get(page)?.splice(0), [], 'the browser complained')
 }
 
+/** What the browser complained about so far is of a load that was lost, and is made again. */
+export function forgetComplaints(page: Page): undefined {
+  complaints.get(page)?.splice(0)
+}
+
 export type Person = {
   email: string
   password: string
