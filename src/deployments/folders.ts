@@ -99,7 +99,6 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
 
 export type Folders = ReturnType<typeof createFolders>
 
-/** False if it does not exist any more. */
 /** The check and the rename of a folder happen without a break in between, so that no start finds it half removed. */
 async function removeUnused(top: string, name: string, isRunning: (name: string) => boolean): Promise<boolean> {
   if (isRunning(name)) return false
@@ -109,6 +108,7 @@ async function removeUnused(top: string, name: string, isRunning: (name: string)
   return true
 }
 
+/** False if it does not exist any more. */
 function isMovedNow(from: string, to: string): boolean {
   try {
     renameSync(from, to)
