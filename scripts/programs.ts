@@ -45,7 +45,7 @@ async function bundlePart(part: Part, { from, to, external }: Bundling): Promise
   const imports: Imports = new Map()
   const build = await rolldown({
     input: { [part]: start },
-    // Comments of the bundle name modules from here, wherever this runs.
+    // What a bundle says of its modules is by this folder, wherever this runs.
     cwd: dirname(from),
     platform: 'node',
     external: external === 'all' ? (id) => !/^[./\0]/.test(id) : [...external],

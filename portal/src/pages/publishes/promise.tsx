@@ -1,13 +1,11 @@
 /** How long a publish may take before it counts as late. */
 import { useState } from 'react'
-import { useAction } from '../../api/data.ts'
-import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button } from '../../components/controls/button.tsx'
 import { Form, FormActions, isAllInFields, TextField } from '../../components/controls/field.tsx'
 import { duration } from '../../components/facts/format.ts'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
-import { useToast } from '../../components/feedback/toasts.tsx'
+import { useSettings } from '../../components/feedback/use-settings.ts'
 import { Panel } from '../../components/layout/panel.tsx'
 import { promiseIn } from './words.ts'
 
@@ -33,26 +31,14 @@ export function Promised({ environment, canWrite }: Props) {
 }
 
 function Change({ environment }: { environment: Environment }) {
-  const { name, publishPromiseSeconds: before } = environment
-  const say = useToast()
+  const { publishPromiseSeconds: before } = environment
   const [text, setText] = useState(before === null ? '' : String(before))
   const next = promiseIn(text)
 
-  const save = useAction(
-    () =>
-      saveEnvironment(
-        name,
-        environment.etag,
-        { publishPromiseSeconds: next },
-        (now) => now.publishPromiseSeconds === before,
-      ),
-    { refreshes: [name, `${name}/operations`] },
-  )
+  const settings = useSettings(environment, (now) => now.publishPromiseSeconds === before)
 
   async function submit() {
-    if (next === undefined || next === before) return
-    const saved = await save.run()
-    if (saved) say('operation' in saved ? 'Saved.' : 'Another person has changed this meanwhile. Look at it again.')
+    if (next !== undefined && next !== before) await settings.save({ publishPromiseSeconds: next })
   }
 
   return (
@@ -63,14 +49,14 @@ function Change({ environment }: { environment: Environment }) {
         inputMode="numeric"
         autoComplete="off"
         value={text}
-        problem={save.problem}
+        problem={settings.problem}
         fault={next === undefined ? 'must be a whole number of seconds' : undefined}
         hint="Empty: nothing is promised."
         onChange={({ target }) => setText(target.value)}
       />
-      {!isAllInFields(save.problem, FIELDS) && <ProblemNote problem={save.problem} />}
+      {!isAllInFields(settings.problem, FIELDS) && <ProblemNote problem={settings.problem} />}
       <FormActions>
-        <Button type="submit" busy={save.isBusy} disabled={next === undefined || next === before}>
+        <Button type="submit" busy={settings.isBusy} disabled={next === undefined || next === before}>
           Save
         </Button>
       </FormActions>

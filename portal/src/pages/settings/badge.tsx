@@ -1,12 +1,10 @@
 /** The badge: a picture with the state of the environment, for everyone who has its address. */
-import { useAction } from '../../api/data.ts'
-import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button, ExternalLink } from '../../components/controls/button.tsx'
 import { CopyText } from '../../components/controls/copy.tsx'
 import { Form, FormActions } from '../../components/controls/field.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
-import { useToast } from '../../components/feedback/toasts.tsx'
+import { useSettings } from '../../components/feedback/use-settings.ts'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 
 type Props = { environment: Environment; canWrite: boolean }
@@ -40,25 +38,18 @@ export function Badge({ environment, canWrite }: Props) {
 }
 
 function Change({ environment }: { environment: Environment }) {
-  const { name, badge } = environment
-  const say = useToast()
-  const save = useAction(
-    () => saveEnvironment(name, environment.etag, { badge: !badge }, (now) => now.badge === badge),
-    { refreshes: [name, `${name}/operations`] },
-  )
+  const { badge } = environment
+  const settings = useSettings(environment, (now) => now.badge === badge)
 
   async function submit() {
-    const saved = await save.run()
-    if (!saved) return
-    if ('operation' in saved) say(badge ? 'The badge is off.' : 'The badge is on.')
-    else say('Another person has changed this meanwhile. Look at it again.')
+    await settings.save({ badge: !badge }, badge ? 'The badge is off.' : 'The badge is on.')
   }
 
   return (
     <Form label="Badge" onSubmit={submit}>
-      <ProblemNote problem={save.problem} />
+      <ProblemNote problem={settings.problem} />
       <FormActions>
-        <Button type="submit" busy={save.isBusy}>
+        <Button type="submit" busy={settings.isBusy}>
           {badge ? 'Switch the badge off' : 'Switch the badge on'}
         </Button>
       </FormActions>

@@ -1,12 +1,10 @@
 /** The servers whose answers to builds are recorded, for when one of them is down. */
 import { useState } from 'react'
-import { useAction } from '../../api/data.ts'
-import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button, ExternalLink } from '../../components/controls/button.tsx'
 import { Form, FormActions, TextField } from '../../components/controls/field.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
-import { useToast } from '../../components/feedback/toasts.tsx'
+import { useSettings } from '../../components/feedback/use-settings.ts'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 
 type Props = { environment: Environment; canWrite: boolean }
@@ -32,24 +30,16 @@ export function ContentSnapshots({ environment, canWrite }: Props) {
 }
 
 function Change({ environment }: { environment: Environment }) {
-  const { name, etag } = environment
   const before = hostsOf(environment)
-  const say = useToast()
   const [text, setText] = useState(before)
   const hosts = text.split(/[\s,]+/).filter((host) => host !== '')
   const isSame = hosts.join(', ') === before
-  const save = useAction(
-    () => {
-      const contentSnapshots = hosts.length === 0 ? null : { hosts: hosts.map((host) => host.toLowerCase()) }
-      return saveEnvironment(name, etag, { contentSnapshots }, (now) => hostsOf(now) === before)
-    },
-    { refreshes: [name, `${name}/operations`] },
-  )
+  const settings = useSettings(environment, (now) => hostsOf(now) === before)
 
   async function submit() {
     if (isSame) return
-    const saved = await save.run()
-    if (saved) say('operation' in saved ? 'Saved.' : 'Another person has changed this meanwhile. Look at it again.')
+    const contentSnapshots = hosts.length === 0 ? null : { hosts: hosts.map((host) => host.toLowerCase()) }
+    await settings.save({ contentSnapshots })
   }
 
   return (
@@ -64,9 +54,9 @@ function Change({ environment }: { environment: Environment }) {
         hint="With commas: cms.example.com, api.example.com:8443. Empty: nothing is recorded."
         onChange={({ target }) => setText(target.value)}
       />
-      <ProblemNote problem={save.problem} />
+      <ProblemNote problem={settings.problem} />
       <FormActions>
-        <Button type="submit" busy={save.isBusy} disabled={isSame}>
+        <Button type="submit" busy={settings.isBusy} disabled={isSame}>
           Save
         </Button>
       </FormActions>

@@ -1,12 +1,10 @@
 /** How many instances of the app run. */
 import { useState } from 'react'
-import { useAction } from '../../api/data.ts'
-import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button, ExternalLink } from '../../components/controls/button.tsx'
 import { Form, FormActions, isAllInFields, TextField } from '../../components/controls/field.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
-import { useToast } from '../../components/feedback/toasts.tsx'
+import { useSettings } from '../../components/feedback/use-settings.ts'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import { wholeNumber } from './whole-number.ts'
 
@@ -49,19 +47,11 @@ export function Instances({ environment, canWrite }: { environment: Environment;
 }
 
 function Change({ environment }: { environment: Environment }) {
-  const { name, etag } = environment
-  const say = useToast()
   const [typed, setTyped] = useState(() => valuesOf((field) => String(environment[field])))
   const next = valuesOf((field) => wholeNumber(typed[field]))
   const isSame = FIELDS.every((field) => next[field] === environment[field])
 
-  const save = useAction(
-    () => {
-      const isUntouched = (now: Environment) => FIELDS.every((field) => now[field] === environment[field])
-      return saveEnvironment(name, etag, next, isUntouched)
-    },
-    { refreshes: [name, `${name}/operations`] },
-  )
+  const settings = useSettings(environment, (now) => FIELDS.every((field) => now[field] === environment[field]))
 
   function faultOf(field: Field): string | undefined {
     const { minInstances: min, maxInstances: max } = next
@@ -72,9 +62,7 @@ function Change({ environment }: { environment: Environment }) {
   const isRight = FIELDS.every((field) => faultOf(field) === undefined)
 
   async function submit() {
-    if (!isRight || isSame) return
-    const saved = await save.run()
-    if (saved) say('operation' in saved ? 'Saved.' : 'Another person has changed this meanwhile. Look at it again.')
+    if (isRight && !isSame) await settings.save(next)
   }
 
   return (
@@ -87,18 +75,18 @@ function Change({ environment }: { environment: Environment }) {
           inputMode="numeric"
           autoComplete="off"
           value={typed[field]}
-          problem={save.problem}
+          problem={settings.problem}
           fault={faultOf(field)}
           hint={HINTS[field]}
           onChange={({ target }) => {
-            save.reset()
+            settings.reset()
             setTyped({ ...typed, [field]: target.value })
           }}
         />
       ))}
-      {!isAllInFields(save.problem, FIELDS) && <ProblemNote problem={save.problem} />}
+      {!isAllInFields(settings.problem, FIELDS) && <ProblemNote problem={settings.problem} />}
       <FormActions>
-        <Button type="submit" busy={save.isBusy} disabled={!isRight || isSame}>
+        <Button type="submit" busy={settings.isBusy} disabled={!isRight || isSame}>
           Save
         </Button>
       </FormActions>

@@ -1,12 +1,10 @@
 /** Whether the edge keeps pages by the content that they are made of, and for how long. */
 import { useState } from 'react'
-import { useAction } from '../../api/data.ts'
-import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button, ExternalLink } from '../../components/controls/button.tsx'
 import { Form, FormActions, isAllInFields, TextField } from '../../components/controls/field.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
-import { useToast } from '../../components/feedback/toasts.tsx'
+import { useSettings } from '../../components/feedback/use-settings.ts'
 import { Panel } from '../../components/layout/panel.tsx'
 import { wholeNumber } from './whole-number.ts'
 
@@ -33,26 +31,16 @@ export function LearnedCaching({ environment, canWrite }: Props) {
 }
 
 function Change({ environment }: { environment: Environment }) {
-  const { name, learnedCaching: before } = environment
-  const say = useToast()
+  const { learnedCaching: before } = environment
   const [text, setText] = useState(before ? String(before.maxAgeSeconds) : SECONDS_AT_FIRST)
   const seconds = wholeNumber(text)
   const isSame = before?.maxAgeSeconds === seconds
 
-  const save = useAction(
-    (next: Environment['learnedCaching']) => {
-      const isUntouched = (now: Environment) => JSON.stringify(now.learnedCaching) === JSON.stringify(before)
-      return saveEnvironment(name, environment.etag, { learnedCaching: next }, isUntouched)
-    },
-    { refreshes: [name, `${name}/operations`] },
-  )
+  const settings = useSettings(environment, (now) => JSON.stringify(now.learnedCaching) === JSON.stringify(before))
 
   async function set(next: Environment['learnedCaching']) {
-    const saved = await save.run(next)
-    if (!saved) return
-    if (!('operation' in saved)) return say('Another person has changed this meanwhile. Look at it again.')
-    if (before && next) say('Saved.')
-    else say(next ? 'Learned caching is on, once the app has started anew.' : 'Learned caching is off.')
+    const switched = next ? 'Learned caching is on, once the app has started anew.' : 'Learned caching is off.'
+    await settings.save({ learnedCaching: next }, before && next ? 'Saved.' : switched)
   }
 
   return (
@@ -63,18 +51,18 @@ function Change({ environment }: { environment: Environment }) {
         inputMode="numeric"
         autoComplete="off"
         value={text}
-        problem={save.problem}
+        problem={settings.problem}
         fault={seconds === undefined ? 'must be a whole number' : undefined}
         hint="1 to 604800, which is a week. A page is rendered again earlier if its content changes."
         onChange={({ target }) => setText(target.value)}
       />
-      {!isAllInFields(save.problem, [FIELD]) && <ProblemNote problem={save.problem} />}
+      {!isAllInFields(settings.problem, [FIELD]) && <ProblemNote problem={settings.problem} />}
       <FormActions>
-        <Button type="submit" busy={save.isBusy} disabled={seconds === undefined || isSame}>
+        <Button type="submit" busy={settings.isBusy} disabled={seconds === undefined || isSame}>
           {before ? 'Save' : 'Switch learned caching on'}
         </Button>
         {before && (
-          <Button busy={save.isBusy} onClick={() => set(null)}>
+          <Button busy={settings.isBusy} onClick={() => set(null)}>
             Switch it off
           </Button>
         )}

@@ -1,12 +1,10 @@
 /** What is asked of a new version before visitors get it, and what a broken page does. */
 import { useState } from 'react'
-import { useAction } from '../../api/data.ts'
-import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button } from '../../components/controls/button.tsx'
 import { Form, FormActions, isAllInFields, SelectField, TextField } from '../../components/controls/field.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
-import { useToast } from '../../components/feedback/toasts.tsx'
+import { useSettings } from '../../components/feedback/use-settings.ts'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import { wholeNumber } from './whole-number.ts'
 
@@ -46,8 +44,7 @@ export function PromotionChecks({ environment, canWrite }: { environment: Enviro
 }
 
 function Change({ environment }: { environment: Environment }) {
-  const { name, promotionChecks: before } = environment
-  const say = useToast()
+  const { promotionChecks: before } = environment
   const [mode, setMode] = useState(before.mode)
   const [pages, setPages] = useState(String(before.pages))
   const [seconds, setSeconds] = useState(String(before.timeoutSeconds))
@@ -55,19 +52,13 @@ function Change({ environment }: { environment: Environment }) {
   const isReadable = next.pages !== undefined && next.timeoutSeconds !== undefined
   const isSame = JSON.stringify(next) === JSON.stringify(settableOf(before))
 
-  const save = useAction(
-    async () => {
-      const isUntouched = (now: Environment) =>
-        JSON.stringify(settableOf(now.promotionChecks)) === JSON.stringify(settableOf(before))
-      return saveEnvironment(name, environment.etag, { promotionChecks: next }, isUntouched)
-    },
-    { refreshes: [name, `${name}/operations`] },
+  const settings = useSettings(
+    environment,
+    (now) => JSON.stringify(settableOf(now.promotionChecks)) === JSON.stringify(settableOf(before)),
   )
 
   async function submit() {
-    if (!isReadable || isSame) return
-    const saved = await save.run()
-    if (saved) say('operation' in saved ? 'Saved.' : 'Another person has changed this meanwhile. Look at it again.')
+    if (isReadable && !isSame) await settings.save({ promotionChecks: next })
   }
 
   return (
@@ -77,7 +68,7 @@ function Change({ environment }: { environment: Environment }) {
         name="promotionChecks.mode"
         options={MODES}
         value={mode}
-        problem={save.problem}
+        problem={settings.problem}
         onChange={({ target }) => setMode(target.value as Checks['mode'])}
       />
       <TextField
@@ -86,7 +77,7 @@ function Change({ environment }: { environment: Environment }) {
         inputMode="numeric"
         autoComplete="off"
         value={pages}
-        problem={save.problem}
+        problem={settings.problem}
         fault={next.pages === undefined ? 'must be a whole number' : undefined}
         hint="1 to 200, the most visited of the last day."
         onChange={({ target }) => setPages(target.value)}
@@ -97,14 +88,14 @@ function Change({ environment }: { environment: Environment }) {
         inputMode="numeric"
         autoComplete="off"
         value={seconds}
-        problem={save.problem}
+        problem={settings.problem}
         fault={next.timeoutSeconds === undefined ? 'must be a whole number' : undefined}
         hint="5 to 600. Pages that were not reached by then are left out."
         onChange={({ target }) => setSeconds(target.value)}
       />
-      {!isAllInFields(save.problem, FIELDS) && <ProblemNote problem={save.problem} />}
+      {!isAllInFields(settings.problem, FIELDS) && <ProblemNote problem={settings.problem} />}
       <FormActions>
-        <Button type="submit" busy={save.isBusy} disabled={!isReadable || isSame}>
+        <Button type="submit" busy={settings.isBusy} disabled={!isReadable || isSame}>
           Save
         </Button>
       </FormActions>

@@ -1,12 +1,10 @@
 /** When a rebuild is held: if a server could not be reached, and if pages are missing. */
 import { useState } from 'react'
-import { useAction } from '../../api/data.ts'
-import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button } from '../../components/controls/button.tsx'
 import { Form, FormActions, isAllInFields, SelectField, TextField } from '../../components/controls/field.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
-import { useToast } from '../../components/feedback/toasts.tsx'
+import { useSettings } from '../../components/feedback/use-settings.ts'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import { wholeNumber } from './whole-number.ts'
 
@@ -44,8 +42,7 @@ export function SuspiciousOutput({ environment, canWrite }: { environment: Envir
 }
 
 function Change({ environment }: { environment: Environment }) {
-  const { name, suspiciousOutput: before } = environment
-  const say = useToast()
+  const { suspiciousOutput: before } = environment
   const [action, setAction] = useState(before.action)
   const [percent, setPercent] = useState(String(before.maxLostPagesPercent))
   const [pages, setPages] = useState(String(before.minLostPages))
@@ -53,19 +50,13 @@ function Change({ environment }: { environment: Environment }) {
   const isReadable = next.maxLostPagesPercent !== undefined && next.minLostPages !== undefined
   const isSame = JSON.stringify(next) === JSON.stringify(limitsOf(before))
 
-  const save = useAction(
-    async () => {
-      const isUntouched = (now: Environment) =>
-        JSON.stringify(limitsOf(now.suspiciousOutput)) === JSON.stringify(limitsOf(before))
-      return saveEnvironment(name, environment.etag, { suspiciousOutput: next }, isUntouched)
-    },
-    { refreshes: [name, `${name}/operations`] },
+  const settings = useSettings(
+    environment,
+    (now) => JSON.stringify(limitsOf(now.suspiciousOutput)) === JSON.stringify(limitsOf(before)),
   )
 
   async function submit() {
-    if (!isReadable || isSame) return
-    const saved = await save.run()
-    if (saved) say('operation' in saved ? 'Saved.' : 'Another person has changed this meanwhile. Look at it again.')
+    if (isReadable && !isSame) await settings.save({ suspiciousOutput: next })
   }
 
   return (
@@ -75,7 +66,7 @@ function Change({ environment }: { environment: Environment }) {
         name="suspiciousOutput.action"
         options={ACTIONS}
         value={action}
-        problem={save.problem}
+        problem={settings.problem}
         onChange={({ target }) => setAction(target.value as Limits['action'])}
       />
       <TextField
@@ -84,7 +75,7 @@ function Change({ environment }: { environment: Environment }) {
         inputMode="numeric"
         autoComplete="off"
         value={percent}
-        problem={save.problem}
+        problem={settings.problem}
         fault={next.maxLostPagesPercent === undefined ? 'must be a whole number' : undefined}
         hint="0 to 100 of the pages of the live deployment. 100: lost pages are ignored."
         onChange={({ target }) => setPercent(target.value)}
@@ -95,14 +86,14 @@ function Change({ environment }: { environment: Environment }) {
         inputMode="numeric"
         autoComplete="off"
         value={pages}
-        problem={save.problem}
+        problem={settings.problem}
         fault={next.minLostPages === undefined ? 'must be a whole number' : undefined}
         hint="With fewer lost pages, a rebuild never looks wrong."
         onChange={({ target }) => setPages(target.value)}
       />
-      {!isAllInFields(save.problem, FIELDS) && <ProblemNote problem={save.problem} />}
+      {!isAllInFields(settings.problem, FIELDS) && <ProblemNote problem={settings.problem} />}
       <FormActions>
-        <Button type="submit" busy={save.isBusy} disabled={!isReadable || isSame}>
+        <Button type="submit" busy={settings.isBusy} disabled={!isReadable || isSame}>
           Save
         </Button>
       </FormActions>

@@ -1,7 +1,5 @@
 /** Who may see the site, and whether search engines may list it. */
 import { useState } from 'react'
-import { useAction } from '../../api/data.ts'
-import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
 import { Button, ExternalLink } from '../../components/controls/button.tsx'
 import { useConfirm } from '../../components/controls/confirm.tsx'
@@ -14,7 +12,7 @@ import {
   TextField,
 } from '../../components/controls/field.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
-import { useToast } from '../../components/feedback/toasts.tsx'
+import { useSettings } from '../../components/feedback/use-settings.ts'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import { addressesIn, addressFault, FAULT_FIELD } from './addresses.ts'
 
@@ -52,8 +50,7 @@ export function Visibility({ environment, canWrite }: Props) {
 type Body = { production?: boolean; protection?: { password?: string | null; addresses?: string[] } }
 
 function Change({ environment }: { environment: Environment }) {
-  const { name, production, protection } = environment
-  const say = useToast()
+  const { production, protection } = environment
   const confirm = useConfirm()
   const [isProduction, setProduction] = useState(production)
   const [password, setPassword] = useState('')
@@ -63,20 +60,13 @@ function Change({ environment }: { environment: Environment }) {
   const isShort = password !== '' && [...password].length < MIN_LENGTH
   const isChanged = isProduction !== production || password !== '' || isAddressChanged
 
-  const save = useAction(
-    (body: Body) => {
-      const isUntouched = (now: Environment) =>
-        now.production === production && JSON.stringify(now.protection) === JSON.stringify(protection)
-      return saveEnvironment(name, environment.etag, body, isUntouched)
-    },
-    { refreshes: [name, `${name}/operations`] },
+  const settings = useSettings<Body>(
+    environment,
+    (now) => now.production === production && JSON.stringify(now.protection) === JSON.stringify(protection),
   )
 
   async function send(body: Body) {
-    const saved = await save.run(body)
-    if (!saved) return
-    if ('operation' in saved) setPassword('')
-    say('operation' in saved ? 'Saved.' : 'Another person has changed this meanwhile. Look at it again.')
+    if (await settings.save(body)) setPassword('')
   }
 
   async function submit() {
@@ -110,7 +100,7 @@ function Change({ environment }: { environment: Environment }) {
         name="production"
         options={SEARCH_ENGINES}
         value={isProduction ? 'yes' : 'no'}
-        problem={save.problem}
+        problem={settings.problem}
         hint="Choose production for the site that the public should find."
         onChange={({ target }) => setProduction(target.value === 'yes')}
       />
@@ -121,7 +111,7 @@ function Change({ environment }: { environment: Environment }) {
         autoComplete="new-password"
         maxLength={128}
         value={password}
-        problem={save.problem}
+        problem={settings.problem}
         fault={isShort ? `must have at least ${MIN_LENGTH} characters` : undefined}
         hint={
           protection.hasPassword
@@ -129,7 +119,7 @@ function Change({ environment }: { environment: Environment }) {
             : 'Visitors are asked for it once in 30 days. It is not shown again. Empty: none.'
         }
         onChange={({ target }) => {
-          save.reset()
+          settings.reset()
           setPassword(target.value)
         }}
       />
@@ -139,19 +129,19 @@ function Change({ environment }: { environment: Environment }) {
         mono
         rows={3}
         value={text}
-        problem={save.problem}
-        fault={addressFault(save.problem, addresses)}
+        problem={settings.problem}
+        fault={addressFault(settings.problem, addresses)}
         hint="One on each line, as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32. Empty: all."
         onChange={({ target }) => {
-          save.reset()
+          settings.reset()
           setText(target.value)
         }}
       />
-      {!isAllInFields(save.problem, FIELDS) && !addressFault(save.problem, addresses) && (
-        <ProblemNote problem={save.problem} />
+      {!isAllInFields(settings.problem, FIELDS) && !addressFault(settings.problem, addresses) && (
+        <ProblemNote problem={settings.problem} />
       )}
       <FormActions>
-        <Button type="submit" busy={save.isBusy} disabled={!isChanged || isShort}>
+        <Button type="submit" busy={settings.isBusy} disabled={!isChanged || isShort}>
           Save
         </Button>
         {protection.hasPassword && <Button onClick={removePassword}>Remove password</Button>}
